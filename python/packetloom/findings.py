@@ -145,8 +145,8 @@ def _compared(question: Question, setting: str) -> Iterator[Part]:
 
 
 def _conditions_text(conditions: Sequence[Condition]) -> str:
-    if len(conditions) == 1:
-        return conditions[0].where
+    if len(conditions) == 1 or _are_few_of_a_grid(conditions):
+        return "; ".join(one.where for one in conditions)
     loads = list(dict.fromkeys(one.load for one in conditions if one.load is not None))
     parts = [f"at load{'s' if len(loads) > 1 else ''} {_listed([f'{load:g}' for load in loads])}"] if loads else []
     axes = list(dict.fromkeys(name for one in conditions for name, _ in one.axes))
@@ -156,6 +156,14 @@ def _conditions_text(conditions: Sequence[Condition]) -> str:
         )
         parts.append(f"with {_listed(_without_repeats(list(texts)))}")
     return ", ".join(parts)
+
+
+def _are_few_of_a_grid(conditions: Sequence[Condition]) -> bool:
+    """Whether these are not every load with every value of each axis, so that naming those would name others, too."""
+    product = len({one.load for one in conditions})
+    for axis in {name for one in conditions for name, _ in one.axes}:
+        product *= len({dict(one.axes).get(axis) for one in conditions})
+    return product != len(set(conditions)) and len(conditions) <= MOST_VALUES
 
 
 def _without_repeats(texts: Sequence[str]) -> list[str]:

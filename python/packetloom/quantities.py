@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 SIZES = (("GB", 1e9), ("MB", 1e6), ("KB", 1e3))
 TIMES = (("s", 1e9), ("ms", 1e6), ("us", 1e3))
 MOST_DECIMALS = 6
@@ -32,8 +34,17 @@ def time_text(time_ns: float) -> str:
     return _scaled(time_ns, TIMES, "ns")
 
 
+FAULT_AT = re.compile(r"fault\.(?:(\d+)\.)?at(?:_ns)?")
+"""The axis of when something breaks."""
+NEVER = "never"
+
+
 def axis_text(axis: str, value: object) -> str:
     """A value on an axis of the grid, with the axis' name; names such as scheme.transport.min_rto_ns hold the unit."""
+    if match := FAULT_AT.fullmatch(axis):
+        fault = f"fault {match[1]}" if match[1] else "fault"
+        at = time_text(value) if isinstance(value, int | float) else value
+        return f"no {fault}" if value == NEVER else f"{fault} at {at}"
     short = ".".join(axis.split(".")[-2:])
     name, _, unit = short.rpartition("_")
     if isinstance(value, int | float) and not isinstance(value, bool):

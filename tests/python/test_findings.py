@@ -19,6 +19,7 @@ from packetloom.results import Results
 from packetloom.verdicts import Answer
 
 HERE = Condition(0.8)
+GRID = [(1.0, "never"), (1.0, "0us"), (2.0, "never"), (2.0, "0us")]
 SIMPLE = {"topology": {"kind": "rack", "hosts": 6}}
 RUN = {"loads": [0.3, 0.7], "flows": 60, "seeds": 3}
 SCHEMES = [
@@ -55,6 +56,21 @@ def test_what_is_told_from_the_best_and_what_is_not() -> None:
     assert "worst is C with 3.00 times that (2.99 to 3.01)" in found["best"]
     assert found["sure"].startswith("3 seeds tell A from C (95 %, Holm over 3 comparisons), but not from B (about ")
     assert found["sure"].endswith(" seeds would).")
+
+
+def test_points_of_a_grid_that_are_named_are_those_that_are_meant() -> None:
+    """Every oversubscription with every fault would be four, and two were meant."""
+    points = [Condition(None, (("topology.oversubscription", over), ("fault.at", at))) for over, at in GRID]
+    good, bad = {1: 1.0, 2: 1.1, 3: 1.2}, {1: 2.0, 2: 2.2, 3: 2.41}
+    best = ["A", "B", "B", "A"]
+    values = {(one, here): good if one == own else bad for here, own in zip(points, best, strict=True) for one in "AB"}
+    measure = Measure("mean-slowdown", "mean slowdown of all flows", "mean slowdown", "ratio", values)
+    asked = Question("slowdown", ("A", "B"), frozenset(), tuple(points), (measure,), 3)
+    assert told(asked)["compared"].startswith(
+        "Compared: A and B, with oversubscription 1 and 2, with no fault and fault at 0us"
+    )
+    exception = "with oversubscription 1, fault at 0us; with oversubscription 2, no fault: B is best"
+    assert f"Not so {exception}" in " ".join(one.text for one in sentences(Answer(asked)))
 
 
 def test_one_seed_says_nothing_about_how_sure_it_is() -> None:

@@ -28,6 +28,10 @@ def test_times(time_ns: float, text: str) -> None:
         ("scheme.routing", "ecmp", "scheme.routing ecmp"),
         ("scheme.transport.delayed_ack", True, "transport.delayed_ack True"),
         ("load", 0.5, "load 0.5"),
+        ("fault.at", "never", "no fault"),
+        ("fault.at", "0us", "fault at 0us"),
+        ("fault.1.at_ns", 2e6, "fault 1 at 2ms"),
+        ("fault.1.at", "never", "no fault 1"),
     ],
 )
 def test_axes(axis: str, value: object, text: str) -> None:

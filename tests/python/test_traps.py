@@ -6,20 +6,23 @@ Add one for each new way to be wrong.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.console import Console
 
 import packetloom
 from packetloom import footing
 from packetloom.findings import sentences
+from packetloom.operations import Kind
 from packetloom.questions import STALLED, UNFINISHED, Condition, Measure, Question, Stopped, question_of
 from packetloom.results import Results
 from packetloom.scenario import plan_from_text
 from packetloom.search import Range, Sought
 from packetloom.verdicts import Answer
-from packetloom.waits.speeds import notes_of, speeds
+from packetloom.waits.speeds import Speed, notes_of, print_jobs, speeds
 from test_footing import SCENARIO as UNLIKE
 
 HERE = Condition(0.8)
@@ -275,6 +278,19 @@ def test_networks_are_never_averaged_and_the_roofline_is_explained(tmp_path: Pat
     assert names == ["bus-bandwidth-all-reduce-scale-up", "bus-bandwidth-all-reduce-fabric"]
     assert any("no repetition can be below 1" in note for note in notes_of([speed]))
     assert min(speed.ratios) >= 1.0
+
+
+def test_the_names_of_a_grid_can_be_read_in_a_narrow_terminal() -> None:
+    points = [f"Ultra Ethernet, topology.oversubscription {over}, no fault" for over in (1, 2)]
+    buses = {Kind("all-reduce", network): [1346.0, 1390.0] for network in ("scale-up", "fabric")}
+    found = [Speed(one, None, 0, [14.7e6, 15.2e6], [1.53, 1.58], [5.1e6, 5.6e6], buses) for one in points]
+    console = Console(width=80, file=StringIO(), color_system=None)
+    print_jobs(found, console)
+    lines = console.file.getvalue().splitlines()  # type: ignore[attr-defined]
+    assert max(map(len, lines)) <= 80
+    for words in ("Ultra Ethernet, ", "oversubscription ", "1, no fault "):
+        assert any(line.lstrip().startswith(words) for line in lines)
+    assert any(line.rstrip().endswith("(fabric)") for line in lines)
 
 
 @pytest.mark.parametrize("what", ["payload of a packet", "acknowledgements", "buffer of a switch's port"])

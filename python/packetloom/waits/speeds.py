@@ -23,6 +23,8 @@ from packetloom.rows import CaseRow
 from packetloom.waits.tables import labelled
 
 MOST_KINDS = 4
+LONGEST_WORD = 20
+"""Words of a scheme's or a grid's names that are longer are broken."""
 ROOFLINE = (
     "Roofline: what the busiest rank computes, or what the busiest NIC takes for its messages at its full rate, "
     "without headers, whichever is more: no repetition can be below 1."
@@ -95,7 +97,7 @@ def table_of(found: Sequence[Speed]) -> tuple[list[str], list[list[str]]]:
     ]
     lines = [
         [
-            f"{one.label}, workload {one.source}" if has_sources else one.label,
+            _label(one, has_sources=has_sources),
             f"{one.load:g}" if has_loads and one.load is not None else "",
             _cell(one.took, "ns") or "did not finish",
             _cell(one.ratios, "ratio"),
@@ -107,6 +109,12 @@ def table_of(found: Sequence[Speed]) -> tuple[list[str], list[list[str]]]:
     ]
     kept = [place for place in range(len(header)) if any(line[place] for line in lines)]
     return [header[place] for place in kept], [[line[place] for place in kept] for line in lines]
+
+
+def _label(one: Speed, *, has_sources: bool) -> str:
+    """A scheme and its point of the grid, without the section that is clear."""
+    label = one.label.replace(", topology.", ", ")
+    return f"{label}, workload {one.source}" if has_sources else label
 
 
 def _cell(values: Sequence[float], unit: str) -> str:
@@ -132,14 +140,31 @@ def notes_of(found: Sequence[Speed]) -> list[str]:
 def print_jobs(found: Sequence[Speed], console: Console) -> None:
     """The table of jobs, in the terminal."""
     header, lines = table_of(found)
-    table = Table(title="Jobs", box=box.SIMPLE_HEAD, title_justify="left", title_style="bold", pad_edge=False)
-    for place, heading in enumerate(header):
-        table.add_column(heading, justify="right" if place else "left", overflow="fold", min_width=0 if place else 9)
-    for line in lines:
-        table.add_row(*line)
+    table = _table(header, lines, None)
+    if console.measure(table, options=console.options.update(max_width=1000)).maximum > console.width:
+        words = [len(word) for line in lines for word in line[0].split()]
+        table = _table(header, lines, min(max(words, default=LONGEST_WORD), LONGEST_WORD))
     console.print(table)
     for note in notes_of(found):
         console.print(note, style="dim", markup=False)
+
+
+def _table(header: Sequence[str], lines: Sequence[Sequence[str]], name_width: int | None) -> Table:
+    """With names as wide as they are, or broken into lines of this width."""
+    table = Table(
+        title="Jobs",
+        box=box.SIMPLE_HEAD,
+        title_justify="left",
+        title_style="bold",
+        pad_edge=False,
+        padding=(0, 1, 0, 0),
+    )
+    for place, heading in enumerate(header):
+        width = None if place else name_width
+        table.add_column(heading, justify="right" if place else "left", overflow="fold", width=width)
+    for line in lines:
+        table.add_row(*line)
+    return table
 
 
 def has_only_jobs(several: Sequence[Results]) -> bool:
