@@ -20,7 +20,7 @@ import packetloom.schemes
 from packetloom import PacketloomError, ScenarioError, _core
 from packetloom.catalogue import print_explanation
 from packetloom.scenario import read_plan
-from packetloom.schemes import CongestionControl
+from packetloom.schemes import CongestionControl, rehearsal
 
 pytest.importorskip("numba")
 
@@ -264,6 +264,30 @@ def test_a_file_that_is_wrong(text: str, message: str, tmp_path: Path) -> None:
     with pytest.raises(ScenarioError) as raised:
         read_plan(scenario(mine("Broken", file)))
     assert message in str(raised.value)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems do not limit memory so")
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("x = 10**10**9", "takes more than 1 s before a class is there"),
+        ("x = sum(range(10**12))", "takes more than 1 s before a class is there"),
+        ("x = bytes(10**12)", "takes more memory than there is for constants"),
+        ("x = [0] * 10**11", "takes more memory than there is for constants"),
+    ],
+)
+def test_one_call_that_nothing_can_interrupt(
+    text: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rehearsal, "MOST_SECONDS", 1)
+    # Beside the user's file, some that are called like modules of Python's.
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "queue.py").write_text("raise SystemExit(7)\n")
+    file = tmp_path / "endless.py"
+    file.write_text(f"{HEAD}class Endless(CongestionControl): pass\ndef f():\n    {text}\n    return 1\nf()\n")
+    with pytest.raises(ScenarioError) as raised:
+        read_plan(scenario(mine("Endless", file)))
+    assert f"endless.py line {file.read_text().count(chr(10)) - 2}: this {message}" in str(raised.value)
 
 
 def test_a_function_of_the_file_is_held_to_the_same(tmp_path: Path) -> None:

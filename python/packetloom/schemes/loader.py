@@ -28,6 +28,7 @@ from packetloom.cache import cache_folder
 from packetloom.errors import ScenarioError
 from packetloom.schemes import declaration
 from packetloom.schemes.declaration import Parameter
+from packetloom.schemes.rehearsal import rehearse
 from packetloom.schemes.roles import ROLES, Role
 from packetloom.schemes.source import check_alone, parsed
 from packetloom.schemes.statements import check_body, check_statements
@@ -176,14 +177,22 @@ def _module(copy: Path, source: str, class_name: str) -> tuple[dict[str, Any], a
         raise TranslationError(1, f"there is no class {class_name!r} here; the classes are: {known}")
     check_body(classes[class_name])
     check_statements(tree, _methods(classes[class_name]))
-    namespace = _namespace(copy, source)
+    rehearse(copy)
     try:
-        _run(compile(tree, str(copy), "exec"), namespace)
+        namespace = run_file(copy)
     except (Exception, SystemExit) as error:
         frames = traceback.extract_tb(error.__traceback__)
         lines = [frame.lineno for frame in frames if frame.filename == str(copy) and frame.lineno]
         raise TranslationError(lines[-1] if lines else 1, f"{type(error).__name__}: {error}") from None
     return namespace, classes[class_name]
+
+
+def run_file(copy: Path) -> dict[str, Any]:
+    """What a file defines, once it is run."""
+    source = copy.read_text(encoding="utf-8")
+    namespace = _namespace(copy, source)
+    _run(compile(source, str(copy), "exec"), namespace)
+    return namespace
 
 
 def _run(code: CodeType, namespace: dict[str, Any]) -> None:
