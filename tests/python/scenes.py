@@ -150,15 +150,42 @@ JOBS: dict[str, Json] = {
 }
 FLOW_LISTS = {"list": "drawn.csv", "hpcc": "drawn.hpcc-flows", "htsim": "drawn.cm"}
 
-_REDUCE = json.dumps(
-    {
-        "workload_graph": [
-            {"Id": 1, "Name": "compute", "NodeType": 4, "runtime": 3, "is_cpu_op": False, "data_deps": []},
-            {"Id": 2, "Name": "reduce", "NodeType": 7, "is_cpu_op": False, "data_deps": [1]}
-            | {"comm_type": 0, "comm_size": 40000},
-        ]
-    }
-)
+
+def _trace(*nodes: dict[str, Json]) -> str:
+    """What a rank does: computes, or takes part in an all-reduce, in nodes of the GPU; but for what they say."""
+    graph = []
+    for number, said in enumerate(nodes, 1):
+        usual = {"NodeType": 7, "comm_type": 0, "comm_size": 40000} if "runtime" not in said else {"NodeType": 4}
+        graph.append({"Id": number, "Name": f"node {number}", "is_cpu_op": False, "data_deps": []} | usual | said)
+    return json.dumps({"workload_graph": [{key: it for key, it in node.items() if it is not None} for node in graph]})
+
+
+_COMPUTE: dict[str, Json] = {"runtime": 3}
+_REDUCE = _trace(_COMPUTE, {"data_deps": [1]})
+# Each has something for the parameter of its name to decide.
+_TRACES = {
+    "is_cpu_op": _trace({"runtime": 3, "is_cpu_op": None}, {"runtime": 3, "is_cpu_op": None}, {"data_deps": [1, 2]}),
+    "cpu_communication": _trace(
+        _COMPUTE,
+        {"data_deps": [1], "runtime": 5, "is_cpu_op": True, "NodeType": 7} | {"comm_type": 0, "comm_size": 40000},
+    ),
+    "control": _trace({"runtime": 50}, {"ctrl_deps": [1]}),
+    "missing": _trace(_COMPUTE, {"data_deps": [1, 99]}),
+    "order_nodes": _trace(
+        {"start_time_micros": 9, "comm_size": 400000}, {"start_time_micros": 1}, {"data_deps": [1, 2], "runtime": 80}
+    ),
+    "repair": _trace({"start_time_micros": 9}, {"start_time_micros": 1}, {"data_deps": [1], "runtime": 80}),
+    **{
+        name: _trace(_COMPUTE, {"data_deps": [1], "comm_type": number})
+        for name, number in (
+            ("reduce", 1),
+            ("all_gather", 2),
+            ("broadcast", 5),
+            ("all_to_all", 6),
+            ("reduce_scatter", 7),
+        )
+    },
+}
 _TIER = "Downlink_speed_Gbps 10\nRadix_Down {}\n{}Downlink_Latency_ns 400\nBundle 1\n"
 FILES = {
     "drawn.hpcc-topology": "8 2 7\n6 7\n"
@@ -179,7 +206,13 @@ FILES = {
     "t: send 500b to 0 tag 2\nt requires s\n}\nrank 2 {\nsend 20000b to 3 cpu 1\n}\nrank 3 {\nrecv 20000b from 2\n}\n",
     "drawn.0.json": _REDUCE,
     "drawn.1.json": _REDUCE,
+    **{f"trace-{name}.{rank}.json": trace for name, trace in _TRACES.items() for rank in range(4)},
     "drawn-groups.json": '{"0": [0, 1]}',
+    "packages.simai": "HYBRID_DATA_MODEL\n2\none -1 1000 ALLREDUCE 30000 1000 NONE 0 1000 ALLREDUCE 50000 100\n"
+    "two -1 1000 ALLGATHER 30000 1000 NONE 0 1000 ALLREDUCE 30000 100\n",
+    "plain.py": "from packetloom.schemes import Answer, Pace, TelemetryControl\n\n\nclass Plain(TelemetryControl):\n"
+    "    ecn = True\n\n    def answered(self, answer: Answer, pace: Pace) -> None:\n"
+    "        pace.rate_bps = max(pace.rate_bps * 0.99, 1e9)\n",
     "drawn.simai": "HYBRID_TRANSFORMER_FWD_IN_BCKWD model_parallel_NPU_group: 2 ep: 1 pp: 1 vpp: 1 ga: 1 all_gpus: 4 "
     "checkpoints: 0 checkpoint_initiates: 0\n2\none -1 1000 ALLREDUCE 30000 1000 NONE 0 1000 ALLREDUCE 50000 100\n"
     "two -1 1000 ALLGATHER 30000 1000 REDUCESCATTER 30000 1000 NONE 0 100\n",
