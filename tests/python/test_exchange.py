@@ -13,6 +13,7 @@ import packetloom
 from packetloom.errors import PacketloomError
 from packetloom.exchange import export
 from packetloom.exchange.fct import address, fct_text
+from packetloom.rows import PARTITIONED
 
 RING = """\
 10 5 11
@@ -168,6 +169,17 @@ def test_the_commands_write_files_and_tell_of_mistakes(results: packetloom.Resul
     done = subprocess.run(check, capture_output=True, text=True, check=False)
     assert done.returncode == 2
     assert f"{topology}:4: no node is numbered 77; they are numbered 0 to 9" in done.stderr
+
+
+def test_nothing_is_exported_among_the_files_of_results(results: packetloom.Results) -> None:
+    before = {file: file.read_bytes() for file in sorted(results.path.rglob("*")) if file.is_file()}
+    for inside in (".", PARTITIONED["flows"], f"{PARTITIONED['ports']}/deeper", "scenario.toml"):
+        target = results.path / inside
+        command = [sys.executable, "-m", "packetloom", "export", str(results.path), "-o", str(target)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert done.returncode == 2, inside
+        assert "would be among the files of the results" in done.stderr, inside
+    assert {file: file.read_bytes() for file in sorted(results.path.rglob("*")) if file.is_file()} == before
 
 
 def test_captures_go_with_the_results(results: packetloom.Results, tmp_path: Path) -> None:
