@@ -7,6 +7,7 @@
 use super::colouring::{EulerSplit, Paull};
 use super::matching::{Batch, Candidate, Demand, Grant, HopcroftKarp, Scheduler};
 use super::{Ceiling, MaxMin, Ned, Normaliser, Pair, Routes};
+use crate::narrow::saturated;
 use crate::random::{Purpose, Stream};
 
 /// What servers are offered, as a part of their links' rate.
@@ -43,7 +44,7 @@ pub struct Figure {
 
 /// Measures every algorithm for so many servers; `cpu_s` is a clock of this thread's work.
 pub fn run(servers: u32, cpu_s: &dyn Fn() -> f64) -> Vec<Figure> {
-    let slots = (MATCHED_PACKETS / (LOAD * f64::from(servers))).ceil() as usize;
+    let slots = saturated::<usize>((MATCHED_PACKETS / (LOAD * f64::from(servers))).ceil());
     let mut bench = Bench { servers, slots, cpu_s, waiting: 0.0, figures: Vec::new() };
     let slots = bench.greedy();
     bench.colouring(&slots);
@@ -318,7 +319,7 @@ impl Queues {
             let src = self.random.below(self.servers);
             let dst = (src + 1 + self.random.below(self.servers - 1)) % self.servers;
             let pair = Pair::new(src, dst);
-            let packets = (self.random.exponential() * MEAN_PACKETS).ceil().max(1.0) as u32;
+            let packets = saturated::<u32>((self.random.exponential() * MEAN_PACKETS).ceil().max(1.0));
             let place = self.place(pair);
             if self.packets[place] == 0 {
                 woken.push(pair);

@@ -10,6 +10,11 @@
 //! Servers, leaves and links are numbered from 0. Complexities count E edges (pairs with something to send) and V
 //! servers or leaves.
 
+#![cfg_attr(
+    test,
+    allow(clippy::cast_possible_truncation, clippy::cast_possible_wrap, clippy::cast_sign_loss)
+)]
+
 pub mod benchmark;
 pub mod colouring;
 pub mod matching;
@@ -23,7 +28,7 @@ pub use ned::{Filling, Ned};
 pub use normalise::{Ceiling, Normaliser, Settling};
 pub use routes::Routes;
 
-use packetloom_core::random;
+use packetloom_core::{narrow, random};
 
 /// An edge of a bipartite graph: a source and a destination, servers or leaves.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]

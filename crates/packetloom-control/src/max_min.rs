@@ -2,6 +2,7 @@
 //! weight is no higher. Progressive filling (Bertsekas and Gallager, Data Networks, §6.5.2).
 
 use super::Routes;
+use crate::narrow::narrow;
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
@@ -58,7 +59,7 @@ impl MaxMin {
         assert_eq!((weights.len(), limits.len(), rates.len()), (flows, flows, flows), "a number per flow");
         self.open(routes, capacities, weights);
         self.by_limit.clear();
-        self.by_limit.extend((0..flows as u32).filter(|&flow| limits[flow as usize] < f64::INFINITY));
+        self.by_limit.extend((0..narrow::<u32>(flows)).filter(|&flow| limits[flow as usize] < f64::INFINITY));
         let limit_of = |flow: u32| limits[flow as usize] / weights[flow as usize];
         self.by_limit
             .sort_unstable_by(|&one, &other| limit_of(one).total_cmp(&limit_of(other)).then(one.cmp(&other)));
@@ -97,7 +98,7 @@ impl MaxMin {
             let weight = routes.flows_on(link).iter().map(|&flow| weights[flow as usize]).sum();
             self.weight.push(weight);
             if weight > 0.0 {
-                self.shares.push(Share { per_weight: capacity / weight, link: link as u32 });
+                self.shares.push(Share { per_weight: capacity / weight, link: narrow::<u32>(link) });
             }
         }
     }

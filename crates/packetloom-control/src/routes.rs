@@ -1,5 +1,7 @@
 //! Which links each flow crosses.
 
+use crate::narrow::narrow;
+
 /// The links of each flow, and the flows of each link, in flat arrays.
 #[derive(Clone, Debug)]
 pub struct Routes {
@@ -35,7 +37,7 @@ impl Routes {
         self.links.clear();
         for way in ways {
             self.links.extend_from_slice(way);
-            self.first_link.push(self.links.len() as u32);
+            self.first_link.push(narrow::<u32>(self.links.len()));
         }
         self.index();
     }
@@ -52,7 +54,7 @@ impl Routes {
         }
         flows.clear();
         flows.resize(links.len(), 0);
-        for flow in 0..first_link.len() as u32 - 1 {
+        for flow in 0..narrow::<u32>(first_link.len()) - 1 {
             for &link in &links[first_link[flow as usize] as usize..first_link[flow as usize + 1] as usize] {
                 flows[first_flow[link as usize] as usize] = flow;
                 first_flow[link as usize] += 1;
@@ -68,7 +70,7 @@ impl Routes {
     /// link `servers` + d is server d's way in.
     pub fn between_servers(servers: u32, pairs: impl Iterator<Item = super::Pair>) -> Routes {
         let links: Vec<u32> = pairs.flat_map(|pair| [pair.src, servers + pair.dst]).collect();
-        let first_link = (0..=links.len() as u32).step_by(2).collect();
+        let first_link = (0..=narrow::<u32>(links.len())).step_by(2).collect();
         Routes::new(first_link, links, 2 * servers)
     }
 

@@ -1,6 +1,7 @@
 //! Files that a user names. Only regular files are read, and only up to a size: reading a pipe could block, reading
 //! a device might never end, and a file that does not fit into memory would kill the process without a message.
 
+use crate::narrow::exact;
 use std::fs::{File, FileType};
 use std::io::{Error, Read, Result};
 use std::path::Path;
@@ -22,7 +23,7 @@ pub fn read(path: &Path, most: u64) -> Result<Vec<u8>> {
     if about.len() > most {
         return Err(too_large(most));
     }
-    let mut content = Vec::with_capacity(about.len() as usize);
+    let mut content = Vec::with_capacity(exact::<usize>(about.len()));
     // Some of the system's own files report a length that is not theirs.
     File::open(path)?.take(most + 1).read_to_end(&mut content)?;
     if content.len() as u64 > most {

@@ -1,6 +1,7 @@
 //! A host's flows by identity: found with one multiplication and, nearly always, one look.
 
 use crate::flow::FlowId;
+use crate::narrow::narrow;
 use crate::prefetch::prefetch_whole;
 use smallvec::{SmallVec, smallvec};
 
@@ -79,7 +80,7 @@ impl<S> FlowTable<S> {
             Some(place) => place,
             None => {
                 self.states.push(None);
-                self.states.len() as u32 - 1
+                narrow::<u32>(self.states.len()) - 1
             }
         };
         self.states[place as usize] = Some(state);

@@ -15,6 +15,11 @@
 //! | [`user_class`] | classes that users write in Python, compiled and called by address |
 //! | [`units`], [`random`], [`flow`], [`flow_table`], [`prefetch`] | the basics |
 
+#![cfg_attr(
+    test,
+    allow(clippy::cast_possible_truncation, clippy::cast_possible_wrap, clippy::cast_sign_loss)
+)]
+
 pub mod engine;
 pub mod fault;
 pub mod files;
@@ -24,6 +29,7 @@ pub mod formats;
 pub mod job;
 pub mod link_message;
 pub mod measure;
+pub mod narrow;
 pub mod packet;
 pub mod packets;
 pub mod prefetch;

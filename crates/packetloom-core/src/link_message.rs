@@ -1,5 +1,6 @@
 //! What the two ends of a link say to each other, and how a packet carries it.
 
+use crate::narrow::narrow;
 use crate::packet::{Kind, Packet};
 use crate::units::{Rate, Time};
 
@@ -111,7 +112,7 @@ impl LinkMessage {
     pub fn quanta(time: Time, rate: Rate) -> u32 {
         let bit_ps = u128::from(time.as_ps()) * u128::from(rate.as_bps());
         let quanta = bit_ps.div_ceil(u128::from(QUANTUM_BITS) * 1_000_000_000_000);
-        quanta.min(u128::from(LinkMessage::UNTIL_RESUMED - 1)) as u32
+        narrow::<u32>(quanta.min(u128::from(LinkMessage::UNTIL_RESUMED - 1)))
     }
 
     /// How long so many quanta last on a link of this rate.

@@ -1,6 +1,7 @@
 //! Where the packets are: those on links, in queues and at switches. A packet keeps its slot while it crosses the
 //! fabric, so that to forward one is not to copy it; queues and links hold the numbers of the slots.
 
+use crate::narrow::narrow;
 use crate::packet::Packet;
 use crate::prefetch::prefetch;
 use crate::routing::Tag;
@@ -62,7 +63,7 @@ impl<H: Copy + Default> Packets<H> {
         if self.is_tagged {
             self.tags.push(Tag::default());
         }
-        PacketId(self.slots.len() as u32 - 1)
+        PacketId(narrow::<u32>(self.slots.len()) - 1)
     }
 
     /// Takes a packet out.

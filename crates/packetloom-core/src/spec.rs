@@ -5,6 +5,7 @@
 //! Schema and the reference pages all come from that one statement. A scenario that was read is a tree of
 //! [`Values`].
 
+use crate::narrow::saturated;
 use crate::units::{Rate, Time};
 use std::collections::BTreeMap;
 
@@ -373,7 +374,7 @@ impl Values {
     /// The same with a part of all its sizes, and of those of the components inside; something of each.
     #[must_use]
     pub fn part_of_sizes(&self, part: f64) -> Values {
-        let size = |size: u64| ((size as f64 * part).round() as u64).max(1);
+        let size = |size: u64| saturated::<u64>((size as f64 * part).round()).max(1);
         let entry = |(key, value): (&String, &Value)| {
             let value = match value {
                 Value::Bytes(bytes) => Value::Bytes(size(*bytes)),
@@ -391,6 +392,17 @@ impl Values {
         let word = self.text(key);
         let found = meanings.iter().find(|(known, _)| *known == word);
         found.unwrap_or_else(|| panic!("{}.{key}: {word} has no meaning", self.kind)).1
+    }
+
+    /// The whole number `key` where nothing counts beyond 32 bits: packets of a flow, timeouts, acknowledgements. More is
+    /// as good as the most of these.
+    pub fn count_u32(&self, key: &str) -> u32 {
+        most_u32(self.count(key))
+    }
+
+    /// `None` where it was left out.
+    pub fn optional_count_u32(&self, key: &str) -> Option<u32> {
+        self.optional_count(key).map(most_u32)
     }
 
     getters! {
@@ -413,6 +425,10 @@ impl Values {
         /// The list `key`.
         list, optional_list: List => Vec<Value>;
     }
+}
+
+fn most_u32(count: u64) -> u32 {
+    u32::try_from(count).unwrap_or(u32::MAX)
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! Time, sizes and rates as integers: exact, ordered, and impossible to mix up.
 
+use crate::narrow::{narrow, saturated};
 use std::fmt;
 use std::ops::{Add, AddAssign, Sub};
 
@@ -119,7 +120,7 @@ impl Rate {
     pub fn time_in_cut_ns(self, bytes: u64) -> Time {
         const NS_IN_S: u128 = 1_000_000_000;
         let seconds = (bytes * 8) as f64 / self.0 as f64;
-        let in_2_64ths = (seconds * 2_f64.powi(64)) as u128;
+        let in_2_64ths = saturated::<u128>(seconds * 2_f64.powi(64));
         Time::from_ns(((in_2_64ths * NS_IN_S) >> 64) as u64)
     }
 }
@@ -142,7 +143,7 @@ impl ByteTime {
     /// At a rate.
     pub fn at(rate: Rate) -> ByteTime {
         let rate = u128::from(rate.as_bps());
-        ByteTime((((8_000_000_000_000_u128 << ByteTime::FRACTION) + rate / 2) / rate) as u64)
+        ByteTime(narrow::<u64>(((8_000_000_000_000_u128 << ByteTime::FRACTION) + rate / 2) / rate))
     }
 
     /// At a rate of at least [`ByteTime::SLOWEST_IN_WHOLE_NS`]; what bytes take is rounded down to whole
@@ -151,7 +152,7 @@ impl ByteTime {
         // Rounded up by less than 2^-32 ns a byte: 2^-16 ns for the largest packet, which is nearer to the next
         // whole nanosecond from below than any of the usual rates brings a packet.
         let ns = (8_000_000_000_u128 << ByteTime::NS_FRACTION).div_ceil(u128::from(rate.as_bps()));
-        ByteTime(ns as u64 | ByteTime::WHOLE_NS)
+        ByteTime(narrow::<u64>(ns) | ByteTime::WHOLE_NS)
     }
 
     /// Whether what packets take one by one adds up to what all their bytes take: nothing is rounded.
@@ -178,14 +179,14 @@ impl ByteTime {
             return self.of_in_whole_ns(bytes);
         }
         let ps = u128::from(bytes) * u128::from(self.0) + (1 << (ByteTime::FRACTION - 1));
-        Time((ps >> ByteTime::FRACTION) as u64)
+        Time(narrow::<u64>(ps >> ByteTime::FRACTION))
     }
 
     #[cold]
     #[inline(never)]
     fn of_in_whole_ns(self, bytes: u64) -> Time {
         let ns = u128::from(self.0 & !ByteTime::WHOLE_NS) * u128::from(bytes);
-        Time::from_ns((ns >> ByteTime::NS_FRACTION) as u64)
+        Time::from_ns(narrow::<u64>(ns >> ByteTime::NS_FRACTION))
     }
 }
 

@@ -5,6 +5,11 @@
 //! `RateControl` for senders and a `PortAgent` for ports. Start at `rcp.rs`, the shortest. `daq/` is DAQ's hosts;
 //! its queue is in `packetloom-core`.
 
+#![cfg_attr(
+    test,
+    allow(clippy::cast_possible_truncation, clippy::cast_possible_wrap, clippy::cast_sign_loss)
+)]
+
 mod d3;
 mod daq;
 mod numfabric;
@@ -12,7 +17,7 @@ mod paced;
 mod pdq;
 mod rcp;
 
-use packetloom_core::{engine, flow, packet, spec, units};
+use packetloom_core::{engine, flow, narrow, packet, spec, units};
 use packetloom_transport::{Scheme, Sending, finished, flow_table, packet_format, priority, reassembly, rto};
 
 packetloom_transport::family! {

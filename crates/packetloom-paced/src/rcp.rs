@@ -5,6 +5,7 @@
 use super::paced::{CORE, Header, Kbps, Paced, RateControl, SenderState, check};
 use crate::engine::{Moment, PortAgent, PortInfo};
 use crate::flow::Flow;
+use crate::narrow::saturated;
 use crate::packet::{Kind as PacketKind, Packet};
 use crate::spec::{ALWAYS, Complaint, Component, Fallback, Kind, Param, Values};
 use crate::units::Time;
@@ -145,7 +146,7 @@ pub struct RcpLink {
 impl RcpLink {
     fn offer(&self) -> Kbps {
         // 1 B/ps is 8e9 kb/s.
-        ((self.rate * 8e9) as Kbps).max(1)
+        saturated::<Kbps>(self.rate * 8e9).max(1)
     }
 
     /// Lets the intervals go by that ended. Only the first of them had arrivals.
@@ -175,7 +176,7 @@ impl RcpLink {
 
     fn begin_interval(&mut self, start: Time) {
         self.offered_bytes = 0;
-        self.interval = Time((self.rtt_ps as u64).max(1)).min(self.longest_interval);
+        self.interval = Time(saturated::<u64>(self.rtt_ps).max(1)).min(self.longest_interval);
         self.ends_at = start + self.interval;
     }
 }

@@ -5,6 +5,7 @@ use crate::arrays::{Array, array};
 use packetloom::control::colouring::{EulerSplit, Paull, largest_degree};
 use packetloom::control::matching::{Batch, Candidate, Demand, Grant, HopcroftKarp, greedy};
 use packetloom::control::{Ceiling, MaxMin, Ned, Normaliser, Pair, Routes};
+use packetloom::narrow::exact;
 use pyo3::prelude::*;
 
 type Indices = Array<u32>;
@@ -159,7 +160,7 @@ fn routes(first_link: &Indices, links: &Indices, link_count: usize) -> PyResult<
     if let Some(link) = links.iter().find(|link| **link as usize >= link_count) {
         return wrong(format!("links are below {link_count}, the number of capacities, not {link}"));
     }
-    Ok(Routes::new(first_link.to_vec(), links.to_vec(), link_count as u32))
+    Ok(Routes::new(first_link.to_vec(), links.to_vec(), exact::<u32>(link_count)))
 }
 
 fn capacities(values: &Numbers) -> PyResult<Vec<f64>> {

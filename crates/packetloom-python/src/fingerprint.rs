@@ -4,6 +4,7 @@ use crate::arrays::Array;
 use packetloom::engine::Report;
 use packetloom::flow::{Flow, FlowId, HostId};
 use packetloom::measure::{FlowRow, fingerprint};
+use packetloom::narrow::saturated;
 use packetloom::units::Time;
 use pyo3::buffer::Element;
 use pyo3::prelude::*;
@@ -61,7 +62,7 @@ fn column<E: Element>(columns: &Bound<'_, PyDict>, name: &str) -> PyResult<Array
 
 /// A table's times are whole picoseconds, written in nanoseconds.
 fn picoseconds(ns: f64) -> u64 {
-    (ns * 1e3).round() as u64
+    saturated::<u64>((ns * 1e3).round())
 }
 
 /// So long after the start; never, where the table has NaN.

@@ -6,6 +6,11 @@
 //! controls, queues' rules, choices of paths), `scheme_bench.rs` drives a congestion control event by event;
 //! `arrays.rs` is numpy's arrays, made and read.
 
+#![cfg_attr(
+    test,
+    allow(clippy::cast_possible_truncation, clippy::cast_possible_wrap, clippy::cast_sign_loss)
+)]
+
 mod arrays;
 mod bench;
 mod control;

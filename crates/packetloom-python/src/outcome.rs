@@ -2,6 +2,7 @@
 
 use crate::arrays::{Entry, array};
 use packetloom::measure::{FlowRow, fingerprint};
+use packetloom::narrow::exact;
 use packetloom::queue::{Pause, PauseRecord};
 use packetloom::simulation::{
     Bound as LinkBound, ClassSample, FlowSample, Outcome as Core, PathRow, PortRow, Timeline,
@@ -147,7 +148,7 @@ impl Outcome {
         let core = &self.core;
         let links = &core.topology.links;
         let columns = Columns { rows: &core.ports, table: PyDict::new(py) };
-        columns.add("port", |row| row.link as u32)?;
+        columns.add("port", |row| exact::<u32>(row.link))?;
         columns.add_texts("node", |row| core.topology.node_name(links[row.link].src))?;
         columns.add_texts("peer", |row| core.topology.node_name(links[row.link].dst))?;
         columns.add_texts("tier", |row| {

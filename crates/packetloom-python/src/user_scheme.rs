@@ -5,6 +5,7 @@
 //! which keeps what it compiled for as long as the process lives.
 #![allow(unsafe_code)]
 
+use packetloom::narrow::saturated;
 use packetloom::spec::Kind;
 use packetloom::transport::{python, python_rate};
 use packetloom::user_class::{self, Class, ClassParam, Methods, Place, set_loader};
@@ -94,7 +95,7 @@ impl Parameter {
     fn read(self) -> Result<ClassParam, String> {
         let kind = match self.kind.as_str() {
             "number" => Kind::Number(self.least, self.most),
-            "count" => Kind::Count(self.least as u64),
+            "count" => Kind::Count(saturated::<u64>(self.least)),
             "flag" => Kind::Flag,
             "time" => Kind::Time,
             "size" => Kind::Bytes,

@@ -6,6 +6,7 @@ use super::network::Network;
 use super::params::class_key;
 use crate::finished::Finished;
 use crate::flow::Flow;
+use crate::narrow::exact;
 use crate::packet_format::PacketFormat;
 use crate::spec::{Value, Values};
 use crate::units::{Rate, Time};
@@ -86,12 +87,12 @@ impl Config {
         let recovery = match values.text("recovery").as_str() {
             "irn" => Recovery::Selective {
                 rtos: [values.time("rto_low"), values.time("rto_high")],
-                many: values.count("rto_low_packets") as u32,
-                cap: values.optional_count("bdp_cap").map(|packets| packets as u32),
+                many: values.count_u32("rto_low_packets"),
+                cap: values.optional_count_u32("bdp_cap"),
             },
             "none" => Recovery::None,
             _ => Recovery::GoBackN {
-                chunk: values.optional_count("chunk").unwrap_or(1) as u32,
+                chunk: values.optional_count_u32("chunk").unwrap_or(1),
                 nack_interval: values.time("nack_interval"),
                 ack_duplicates: values.flag("ack_duplicates"),
                 rto: values.optional_time("rto").unwrap_or(Time::NEVER),
@@ -99,12 +100,12 @@ impl Config {
         };
         Config {
             format: PacketFormat::of(values),
-            class: values.count(class_key(values)) as u8,
-            ack_class: values.count("ack_class") as u8,
+            class: exact::<u8>(values.count(class_key(values))),
+            ack_class: exact::<u8>(values.count("ack_class")),
             recovery,
             nack_is_cnp: values.flag("nack_is_cnp"),
             notification,
-            ack_every: values.count("ack_every") as u32,
+            ack_every: values.count_u32("ack_every"),
             ack_delay: values.time("ack_delay"),
             connections: connections::Rule::of(values),
             in_order: values.component(connections::PARAM.name).kind == "in-order",
@@ -192,7 +193,7 @@ impl Config {
             Window::None => u64::MAX,
             _ if self.variable_window => {
                 let scaled = u128::from(path.window_bytes) * u128::from(rate.as_bps());
-                ((scaled / u128::from(path.rate.as_bps())) as u64).max(least)
+                exact::<u64>(scaled / u128::from(path.rate.as_bps())).max(least)
             }
             _ => path.window_bytes.max(least),
         }
@@ -213,5 +214,5 @@ impl Config {
 /// What a link carries in a time.
 pub(super) fn bdp_bytes(rate: Rate, time: Time) -> u64 {
     let bits = u128::from(rate.as_bps()) * u128::from(time.as_ps()) / 1_000_000_000_000;
-    ((bits / 8) as u64).max(1)
+    exact::<u64>(bits / 8).max(1)
 }

@@ -4,6 +4,7 @@
 use super::config::Notification;
 use super::control::{AckInfo, Control, FlowPath};
 use super::params::{Defaults, check, core, default_of};
+use crate::narrow::saturated;
 use crate::spec::{ALWAYS, Component, Fallback, Kind, Param, Values};
 use crate::units::Rate;
 
@@ -118,7 +119,7 @@ impl Control for RateDctcpControl {
             self.reduced_until = None;
         }
         if ack.marked && self.reduced_until.is_none() {
-            let cut = (self.rate.as_bps() as f64 * (1.0 - self.alpha / 2.0)) as u64;
+            let cut = saturated::<u64>(self.rate.as_bps() as f64 * (1.0 - self.alpha / 2.0));
             self.rate = Rate(cut).max(settings.min_rate).min(self.line_rate);
             self.reduced_until = Some(ack.sent_bytes);
         }

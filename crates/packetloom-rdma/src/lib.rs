@@ -13,6 +13,11 @@
 //! | `connections/` | queue pairs that are connected by a handshake, or kept for later flows |
 //! | `params.rs`, `presets.rs`, `config.rs`, `network.rs` | parameters, those set together, and what follows from the network |
 
+#![cfg_attr(
+    test,
+    allow(clippy::cast_possible_truncation, clippy::cast_possible_wrap, clippy::cast_sign_loss)
+)]
+
 mod arrivals;
 mod config;
 mod connections;
@@ -53,7 +58,7 @@ use connections::{Connected, InOrder, Place};
 use control::{AckInfo, Control, Loss, Spacing};
 use header::{Header, Step};
 use network::Network;
-use packetloom_core::{engine, flow, packet, random, spec, topology, units, user_class};
+use packetloom_core::{engine, flow, narrow, packet, random, spec, topology, units, user_class};
 use packetloom_transport::finished::Finished;
 use packetloom_transport::flow_table::FlowTable;
 use packetloom_transport::{

@@ -1,6 +1,7 @@
 //! What queue pairs know of their network: its longest base round-trip time, and the rates of hosts' links.
 
 use crate::flow::HostId;
+use crate::narrow::narrow;
 use crate::topology::{Link, Topology};
 use crate::units::{ByteTime, Rate, Time};
 use packetloom_transport::ways::{distinct_pairs, path};
@@ -52,7 +53,7 @@ impl Network {
 
     /// How many links lie between two hosts.
     pub fn hops(&self, src: HostId, dst: HostId) -> u32 {
-        self.topology.path(src, dst).len() as u32
+        narrow::<u32>(self.topology.path(src, dst).len())
     }
 }
 

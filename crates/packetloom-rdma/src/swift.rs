@@ -5,6 +5,7 @@ use super::config::bdp_bytes;
 use super::control::{AckInfo, Control, FlowPath, Loss, Spacing};
 use super::header::Header;
 use super::params::{Defaults, check, core, default_of};
+use crate::narrow::saturated;
 use crate::spec::{ALWAYS, Complaint, Component, Fallback, Kind, Param, Values};
 use crate::units::{Rate, Time};
 
@@ -349,11 +350,11 @@ impl Control for SwiftControl {
         if packets >= 1.0 {
             return Spacing::Rate(self.rate);
         }
-        Spacing::After(Time((self.rtt.as_ps() as f64 / packets) as u64))
+        Spacing::After(Time(saturated::<u64>(self.rtt.as_ps() as f64 / packets)))
     }
 
     fn window_bytes(&self) -> u64 {
-        (self.packets() as u64).max(1).saturating_mul(self.mss_bytes)
+        saturated::<u64>(self.packets()).max(1).saturating_mul(self.mss_bytes)
     }
 }
 

@@ -4,6 +4,7 @@ use super::control::{AckInfo, Control, FlowPath};
 use super::header::Header;
 use super::params::{Defaults, check, core, default_of};
 use super::presets;
+use crate::narrow::saturated;
 use crate::spec::{ALWAYS, Complaint, Component, Fallback, Kind, Param, Values};
 use crate::units::{Rate, Time};
 
@@ -253,7 +254,7 @@ impl TimelyControl {
     }
 
     fn set(&mut self, s: &Settings, bps: f64) {
-        self.rate = Rate(bps as u64).max(s.min_rate).min(self.line_rate);
+        self.rate = Rate(saturated::<u64>(bps)).max(s.min_rate).min(self.line_rate);
     }
 }
 

@@ -7,6 +7,11 @@
 //! | `homa/`, `phost/` | receivers that grant or send tokens to the shortest messages |
 //! | `fastpass/` | an arbiter host that allocates timeslots |
 
+#![cfg_attr(
+    test,
+    allow(clippy::cast_possible_truncation, clippy::cast_possible_wrap, clippy::cast_sign_loss)
+)]
+
 mod fastpass;
 mod homa;
 mod line_rate;
@@ -14,7 +19,7 @@ mod ndp;
 mod phost;
 
 use packetloom_control as control;
-use packetloom_core::{engine, flow, packet, prefetch, routing, spec, topology, units};
+use packetloom_core::{engine, flow, narrow, packet, prefetch, routing, spec, topology, units};
 use packetloom_transport::{
     Scheme, Sending, finished, flow_table, packet_format, priority, reassembly, seq_set,
 };

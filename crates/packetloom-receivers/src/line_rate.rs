@@ -15,6 +15,7 @@ use super::seq_set::SeqSet;
 use super::{Scheme, Sending};
 use crate::engine::{Context, FlowStatus, Report, Timer, Transport};
 use crate::flow::{Flow, FlowId};
+use crate::narrow::narrow;
 use crate::packet::{Kind, Packet};
 use crate::spec::{ALWAYS, Complaint, Component, Fallback, Kind as Holds, Param, Values};
 use crate::units::Time;
@@ -332,7 +333,7 @@ impl Sender {
     fn sending(&self) -> Sending {
         let is_out = |(seq, _): &&(u32, Time)| !self.is_acked(*seq);
         Sending {
-            in_flight: self.outstanding.iter().filter(is_out).count() as u32,
+            in_flight: narrow::<u32>(self.outstanding.iter().filter(is_out).count()),
             acknowledged: self.una,
             arrived: self.una + self.acked.len(),
             report: self.report,

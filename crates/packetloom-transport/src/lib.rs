@@ -10,6 +10,11 @@
 //! | [`ways`] | path lengths and round-trip times of a network |
 //! | [`Sending`] | a sender's state, for samples, tables and tests |
 
+#![cfg_attr(
+    test,
+    allow(clippy::cast_possible_truncation, clippy::cast_possible_wrap, clippy::cast_sign_loss)
+)]
+
 pub mod finished;
 pub mod packet_format;
 pub mod pool;
@@ -29,7 +34,7 @@ use packetloom_core::routing::Judged;
 use packetloom_core::spec::{Complaint, Component, Values};
 use packetloom_core::topology::Topology;
 use packetloom_core::units::Rate;
-use packetloom_core::{flow, measure, packet, prefetch, queue, spec, topology, units};
+use packetloom_core::{flow, measure, narrow, packet, prefetch, queue, spec, topology, units};
 
 /// A transport with all that a simulation needs to set it up.
 pub trait Scheme: Transport {

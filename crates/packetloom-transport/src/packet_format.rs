@@ -2,6 +2,7 @@
 
 use super::priority;
 use crate::measure::Format;
+use crate::narrow::exact;
 use crate::packet::{Kind, Packet};
 use crate::spec::{self, ALWAYS, Complaint, Fallback, Needs, Param, Values};
 
@@ -53,7 +54,7 @@ impl PacketFormat {
     pub fn of(values: &Values) -> PacketFormat {
         PacketFormat {
             data: Format { mss_bytes: values.bytes("mss"), header_bytes: values.bytes("header") },
-            ack_bytes: values.bytes("ack") as u16,
+            ack_bytes: exact::<u16>(values.bytes("ack")),
         }
     }
 
@@ -62,7 +63,7 @@ impl PacketFormat {
     pub fn wire_bytes(&self, seq: u32, packets: u32, size_bytes: u64) -> u16 {
         let payload =
             if seq + 1 == packets { self.data.last_payload(size_bytes) } else { self.data.mss_bytes };
-        (payload + self.data.header_bytes) as u16
+        exact::<u16>(payload + self.data.header_bytes)
     }
 
     /// The acknowledgement of a packet, which goes before all data.

@@ -1,6 +1,7 @@
 //! The number by which a pFabric switch ranks packets (pFabric §2.2). Small is urgent.
 
 use crate::flow::Flow;
+use crate::narrow::narrow;
 use crate::queue;
 use crate::spec::{Fallback, Kind, Needs, Param, Values};
 use crate::units::Time;
@@ -69,6 +70,6 @@ impl Priority {
             }
             Priority::Deadline => u64::from(NO_DEADLINE) + remaining_bytes,
         };
-        number.clamp(1, u64::from(u32::MAX)) as u32
+        narrow::<u32>(number.clamp(1, u64::from(u32::MAX)))
     }
 }

@@ -1,5 +1,6 @@
 //! A set of sequence numbers above a rising floor: what arrived out of order, what was acknowledged selectively.
 
+use crate::narrow::narrow;
 use smallvec::SmallVec;
 
 const BITS: u32 = 64;
@@ -83,7 +84,7 @@ impl SeqSet {
     /// Forgets every number below `floor`, which then counts as absent.
     #[inline]
     pub fn drop_below(&mut self, floor: u32) {
-        let passed = (floor / BITS).saturating_sub(self.first_word).min(self.words.len() as u32);
+        let passed = (floor / BITS).saturating_sub(self.first_word).min(narrow::<u32>(self.words.len()));
         if passed > 0 {
             self.count -= self.words.drain(..passed as usize).map(u64::count_ones).sum::<u32>();
             self.first_word += passed;
@@ -157,7 +158,9 @@ impl SeqSet {
                 for _ in 1..left {
                     word &= !(1 << (BITS - 1 - word.leading_zeros()));
                 }
-                return Some((self.first_word + place as u32) * BITS + BITS - 1 - word.leading_zeros());
+                return Some(
+                    (self.first_word + narrow::<u32>(place)) * BITS + BITS - 1 - word.leading_zeros(),
+                );
             }
             left -= ones_here;
         }

@@ -8,6 +8,7 @@ use super::service::Service;
 use super::sleek;
 use super::window::{Rule, Window};
 use crate::flow::HostId;
+use crate::narrow::{exact, saturated};
 use crate::packet_format::PacketFormat;
 use crate::topology::{Link, Topology};
 use crate::units::{Rate, Time};
@@ -103,12 +104,12 @@ impl Config {
 
     /// On a network with this longest round trip, by a link of this rate.
     pub fn at(mut self, rtt: Time, link_rate: Rate) -> Config {
-        let mtu = self.mtu() as u64;
+        let mtu = exact::<u64>(self.mtu());
         self.network_rtt = rtt;
         self.rto = match self.timeout {
             Timeout::Fixed(rto) => rto,
             Timeout::Queues(rto, queues) => {
-                let packets = (self.bdp(link_rate) / mtu as f64).ceil() as u64;
+                let packets = saturated::<u64>((self.bdp(link_rate) / mtu as f64).ceil());
                 rto + link_rate.time_for(queues * packets * (mtu + self.link_framing))
             }
             Timeout::Packets(rto, packets) => rto + link_rate.time_for(packets * (mtu + self.link_framing)),
@@ -120,12 +121,12 @@ impl Config {
 
     /// Bytes of a full packet and of its answer.
     pub fn sizes(&self) -> [u64; 2] {
-        [self.mtu() as u64, u64::from(self.format.ack_bytes)]
+        [exact::<u64>(self.mtu()), u64::from(self.format.ack_bytes)]
     }
 
     /// Bytes of a full packet.
     pub fn mtu(&self) -> i64 {
-        (self.format.data.mss_bytes + self.format.data.header_bytes) as i64
+        exact::<i64>(self.format.data.mss_bytes + self.format.data.header_bytes)
     }
 
     fn bdp(&self, rate: Rate) -> f64 {
@@ -148,7 +149,7 @@ impl Config {
             rtt: self.network_rtt,
             bdp_bytes: self.bdp(rate).floor(),
             target: windows.target.unwrap_or_else(|| {
-                Time((self.network_rtt.as_ps() as f64 * windows.target_trips) as u64).max(Time(1))
+                Time(saturated::<u64>(self.network_rtt.as_ps() as f64 * windows.target_trips)).max(Time(1))
             }),
             mss_bytes: self.format.data.mss_bytes as f64,
             mtu_bytes: self.mtu(),
@@ -163,7 +164,7 @@ impl Config {
         let Credits { quantum, most, .. } = self.credits?;
         let most = match most {
             Most::Packets(packets) => packets * self.mtu(),
-            Most::Bdps(bdps) => (bdps * self.bdp(rate)) as i64,
+            Most::Bdps(bdps) => saturated::<i64>(bdps * self.bdp(rate)),
         };
         Some(credit::Settings { quantum, most: most.max(self.mtu()), mtu: self.mtu(), is_eqds: self.is_eqds })
     }
@@ -172,7 +173,7 @@ impl Config {
     pub fn pacer(&self, rate: Rate) -> Option<pacer::Settings> {
         let credits = self.credits?;
         let most = self.credit(rate)?.most;
-        let most_slow = (most / credits.quantum).clamp(0, i64::from(u32::MAX)) as u32;
+        let most_slow = exact::<u32>((most / credits.quantum).clamp(0, i64::from(u32::MAX)));
         Some(pacer::Settings { most_slow, ..credits.pacer })
     }
 
@@ -181,20 +182,22 @@ impl Config {
         let Some(credits) = self.credits else { return Time::ZERO };
         let seconds = |bytes: u64| 8.0 * bytes as f64 * 1e12 / rate.as_bps() as f64;
         let takes = match self.is_eqds {
-            true => credits.share * seconds(self.mtu() as u64 + credits.framing_bytes),
+            true => credits.share * seconds(exact::<u64>(self.mtu()) + credits.framing_bytes),
             // A packet takes more of the link than the credit that it costs.
             false => {
-                let mtu = self.mtu() as u64;
+                let mtu = exact::<u64>(self.mtu());
                 let framed = (mtu + self.link_framing) as f64 / mtu as f64;
-                seconds(credits.quantum as u64) * framed / credits.share
+                seconds(exact::<u64>(credits.quantum)) * framed / credits.share
             }
         };
-        Time((takes as u64).max(1))
+        Time(saturated::<u64>(takes).max(1))
     }
 
     /// What a full packet is in quanta.
     pub fn packet_quanta(&self) -> u32 {
-        self.credits.map_or(0, |credits| (self.mtu() as u64).div_ceil(credits.quantum as u64) as u32)
+        self.credits.map_or(0, |credits| {
+            exact::<u32>(exact::<u64>(self.mtu()).div_ceil(exact::<u64>(credits.quantum)))
+        })
     }
 }
 

@@ -1,5 +1,7 @@
 //! Credit at the sender: what its receiver lets it send, counted in quanta.
 
+use crate::narrow::narrow;
+
 /// How credit is counted.
 #[derive(Clone, Copy, Debug)]
 pub struct Settings {
@@ -118,13 +120,13 @@ impl Credit {
             if self.is_speculating && wish.new > 0 {
                 wanted = wanted.max(mtu);
             }
-            wanted /= wish.flows.max(1) as i64;
+            wanted /= narrow::<i64>(wish.flows.max(1));
         } else {
             // Rounded as in C++, towards zero (eqds.cpp, `EqdsSrc::computePullTarget`). What is missing may be less
             // than nothing: a sender held up by its own link has credit to spare, and requests none.
             let quanta = i64::from(self.pull) + (wanted + quantum - 1) / quantum;
             if quanta >= 0 {
-                return quanta as u32;
+                return narrow::<u32>(quanta);
             }
             // A flow shorter than a window, before it was pulled from for long. In htsim this wraps around, to pulls
             // without end.
@@ -147,8 +149,8 @@ impl Credit {
     /// What was given so far and so many bytes, in quanta.
     fn quanta_with(&self, bytes: i64) -> u32 {
         let quantum = self.settings.quantum;
-        let bytes = (i64::from(self.pull) * quantum + bytes).max(0) as u64;
-        bytes.div_ceil(quantum as u64) as u32
+        let bytes = narrow::<u64>((i64::from(self.pull) * quantum + bytes).max(0));
+        narrow::<u32>(bytes.div_ceil(narrow::<u64>(quantum)))
     }
 }
 

@@ -1,5 +1,6 @@
 //! What a sender knows of the packets that it has sent and that are not all known to have arrived.
 
+use crate::narrow::narrow;
 use crate::prefetch::prefetch;
 use crate::seq_set::SeqSet;
 use crate::units::Time;
@@ -65,7 +66,7 @@ impl Flight {
 
     /// The next that was never sent.
     pub fn next(&self) -> u32 {
-        self.first + self.sent.len() as u32
+        self.first + narrow::<u32>(self.sent.len())
     }
 
     /// A packet that was sent and is not acknowledged with all before it.

@@ -13,6 +13,7 @@ use super::header::{Ack, Header};
 use super::receiver::{Receiver, Wants};
 use super::sender::Sender;
 use super::{blank, nack};
+use crate::narrow::narrow;
 use crate::packet::{Kind, Packet};
 
 /// The answer to a packet, whatever came before.
@@ -35,7 +36,7 @@ impl Sender {
     /// A response says of one packet that it arrived: what an acknowledgement of RUD's would have said.
     pub fn completed(&self, response: &Ack, config: &Config) -> Ack {
         let (news, next) = match self.flight.first_after(response.seq) {
-            Some(next) => (self.bytes(response.seq, config) as u32, next),
+            Some(next) => (narrow::<u32>(self.bytes(response.seq, config)), next),
             None => (0, self.flight.first()),
         };
         Ack { next, received: self.received.wrapping_add(news), ..*response }

@@ -7,6 +7,7 @@ use super::nic::Nic;
 use super::oversubscribed::Oversubscribed;
 use super::pacer::Pacer;
 use crate::flow::HostId;
+use crate::narrow::narrow;
 use crate::units::{Rate, Time};
 use std::sync::Arc;
 
@@ -80,7 +81,7 @@ impl Lanes {
         let Some(links) = &self.links else { return 0 };
         let ports = links.ports(host, peer);
         if let Some(known) = self.ports.iter().position(|known| **known == *ports) {
-            return known as u16;
+            return narrow::<u16>(known);
         }
         let ways = links.ways(host, peer);
         let lane = Lane::new(Arc::new(self.first.config.on_ways(&ways)), Some(ways.rate));
@@ -90,7 +91,7 @@ impl Lanes {
         } else {
             self.others.push(lane);
         }
-        self.ports.len() as u16 - 1
+        narrow::<u16>(self.ports.len()) - 1
     }
 
     /// One of them.
@@ -119,7 +120,7 @@ impl Lanes {
 
     /// How many there are.
     pub fn count(&self) -> u16 {
-        self.ports.len().max(1) as u16
+        narrow::<u16>(self.ports.len().max(1))
     }
 
     /// The one whose turn it is.

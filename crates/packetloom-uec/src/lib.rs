@@ -16,6 +16,11 @@
 //! | `nic.rs` | the order of packets at a host's link |
 //! | `links.rs`, `lanes.rs`, `several.rs` | hosts with several links: their networks, what flows by the same links share, which link a packet takes |
 
+#![cfg_attr(
+    test,
+    allow(clippy::cast_possible_truncation, clippy::cast_possible_wrap, clippy::cast_sign_loss)
+)]
+
 mod config;
 mod credit;
 mod flight;
@@ -52,7 +57,8 @@ use links::Links;
 use ordered::Gap;
 use oversubscribed::Oversubscribed;
 use pacer::Pacer;
-use packetloom_core::{engine, flow, packet, prefetch, routing, spec, topology, units};
+use packetloom_core::narrow::{narrow, saturated};
+use packetloom_core::{engine, flow, narrow, packet, prefetch, routing, spec, topology, units};
 use packetloom_transport::finished::Finished;
 use packetloom_transport::flow_table::FlowTable;
 use packetloom_transport::{Scheme, Sending, packet_format, priority, reassembly, seq_set};
@@ -265,7 +271,7 @@ impl<V: Variant> Transport for Sprayed<V> {
     fn timer(&mut self, timer: Timer, context: &mut Host<'_>) {
         match timer.purpose {
             SERVE => {
-                let nic = &mut self.lanes.get_mut(timer.key as u16).nic;
+                let nic = &mut self.lanes.get_mut(narrow::<u16>(timer.key)).nic;
                 if context.now != nic.serves_at {
                     return;
                 }
@@ -274,10 +280,10 @@ impl<V: Variant> Transport for Sprayed<V> {
             TIMEOUT => self.rings(timer.key, context),
             PROBE => self.probes(timer.key, context),
             PULL => {
-                self.lanes.get_mut(timer.key as u16).pulls_at = Time::NEVER;
-                self.pull(timer.key as u16, context);
+                self.lanes.get_mut(narrow::<u16>(timer.key)).pulls_at = Time::NEVER;
+                self.pull(narrow::<u16>(timer.key), context);
             }
-            _ => self.end_period(timer.key as u16, context),
+            _ => self.end_period(narrow::<u16>(timer.key), context),
         }
         self.serve(context);
     }
@@ -503,7 +509,7 @@ fn begin_period(lane: &mut Lane, number: u16, context: &mut Host<'_>) {
     if lane.oversubscribed.is_some() && !std::mem::replace(&mut lane.is_in_period, true) {
         // One and a half round trips, drawn anew each time, so that receivers do not swing together.
         let period = (0.75 + context.random.unit() / 2.0) * 1.5 * lane.config.network_rtt.as_ps() as f64;
-        context.set_timer(context.now + Time((period as u64).max(1)), number.into(), PERIOD);
+        context.set_timer(context.now + Time(saturated::<u64>(period).max(1)), number.into(), PERIOD);
     }
 }
 

@@ -6,6 +6,7 @@
 
 use super::config::{Config, longest_rtt_of};
 use crate::flow::HostId;
+use crate::narrow::exact;
 use crate::routing;
 use crate::spec::{Complaint, Values};
 use crate::topology::Topology;
@@ -103,7 +104,7 @@ fn ports(topology: &Topology, host: HostId, peer: HostId) -> &[u32] {
 /// For each switch, which of the parts it is in that links between switches join.
 fn parts(topology: &Topology) -> Vec<u32> {
     let mut parts = vec![WIRE; topology.nodes.len()];
-    for switch in topology.hosts..topology.nodes.len() as u32 {
+    for switch in topology.hosts..exact::<u32>(topology.nodes.len()) {
         let mut found = VecDeque::new();
         if parts[switch as usize] == WIRE {
             parts[switch as usize] = switch;

@@ -4,6 +4,7 @@
 //! Delay measures the queues on one packet's path, a mark shows that its path is crowded. Where both agree the
 //! window moves; where they do not, the path is the cause, and the choice of entropies deals with it.
 
+use crate::narrow::{narrow, saturated};
 use crate::units::Time;
 use std::sync::Arc;
 
@@ -51,7 +52,7 @@ pub struct Network {
 impl Network {
     /// The largest window by a bandwidth-delay product. Less than a packet would send nothing.
     fn largest_for(&self, bdp_bytes: f64) -> i64 {
-        ((self.largest * bdp_bytes) as i64).max(self.mtu_bytes)
+        saturated::<i64>(self.largest * bdp_bytes).max(self.mtu_bytes)
     }
 }
 
@@ -80,7 +81,7 @@ impl Scaled {
             eta: settings.eta * packet,
             fast: settings.fast * bandwidth,
             threshold: settings.threshold * network.target.as_ps() as f64,
-            adjust_bytes: settings.adjust_packets * network.mtu_bytes as u64,
+            adjust_bytes: settings.adjust_packets * narrow::<u64>(network.mtu_bytes),
         }
     }
 }
@@ -187,7 +188,7 @@ impl Nscc {
     pub fn learn_base(&mut self, rtt: Time) {
         if rtt < self.base_rtt {
             self.base_rtt = rtt;
-            let bdp = (rtt.as_ps() as f64 / 1e6 * self.rules.network.rate / 8e6) as i64;
+            let bdp = saturated::<i64>(rtt.as_ps() as f64 / 1e6 * self.rules.network.rate / 8e6);
             self.largest = self.rules.network.largest_for(bdp as f64);
         }
     }
@@ -201,13 +202,13 @@ impl Nscc {
             delay.as_ps() as f64
         };
         let gain = self.rules.settings.gain;
-        self.delay = Time((gain * sample + (1.0 - gain) * self.delay.as_ps() as f64) as u64);
+        self.delay = Time(saturated::<u64>(gain * sample + (1.0 - gain) * self.delay.as_ps() as f64));
     }
 
     /// Bytes were acknowledged, whatever follows from that.
     pub fn count(&mut self, bytes: i64) {
         self.achieved += bytes;
-        self.received += bytes as u64;
+        self.received += narrow::<u64>(bytes);
         self.ignored += bytes;
     }
 
@@ -217,7 +218,7 @@ impl Nscc {
             return;
         }
         match (marked, delay >= self.rules.network.target) {
-            (false, true) => self.increase += (self.rules.scaled.fair * bytes as f64) as u64,
+            (false, true) => self.increase += saturated::<u64>(self.rules.scaled.fair * bytes as f64),
             (false, false) => self.grow(bytes, delay),
             (true, true) => self.decrease(now),
             // The path was crowded, and is left.
@@ -282,10 +283,10 @@ impl Nscc {
             self.is_fast = false;
         }
         if self.is_fast {
-            self.cwnd = (self.cwnd as f64 + bytes as f64 * self.rules.scaled.fast) as i64;
+            self.cwnd = saturated::<i64>(self.cwnd as f64 + bytes as f64 * self.rules.scaled.fast);
         } else {
             let room = self.rules.network.target.since(delay).as_ps() as f64;
-            self.increase += (self.rules.scaled.alpha * bytes as f64 * room) as u64;
+            self.increase += saturated::<u64>(self.rules.scaled.alpha * bytes as f64 * room);
         }
     }
 
@@ -295,16 +296,16 @@ impl Nscc {
         if self.delay > self.rules.network.target && now.since(self.decreased_at) > self.base_rtt {
             let over = self.delay.since(self.rules.network.target).as_ps() as f64 / self.delay.as_ps() as f64;
             let factor = (1.0 - self.rules.settings.gamma * over).max(self.rules.settings.least_factor);
-            self.cwnd = (self.cwnd as f64 * factor) as i64;
+            self.cwnd = saturated::<i64>(self.cwnd as f64 * factor);
             self.decreased_at = now;
         }
     }
 
     /// Adds what was collected, a window's share of it (the specification's fulfil adjustment).
     fn adjust(&mut self, now: Time) {
-        self.cwnd += self.increase as i64 / self.cwnd;
+        self.cwnd += narrow::<i64>(self.increase) / self.cwnd;
         if now.since(self.adjusted_at) >= self.rules.network.rtt {
-            self.cwnd = (self.cwnd as f64 + self.rules.scaled.eta) as i64;
+            self.cwnd = saturated::<i64>(self.cwnd as f64 + self.rules.scaled.eta);
             self.adjusted_at = now;
         }
         self.increase = 0;

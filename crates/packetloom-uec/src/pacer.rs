@@ -6,6 +6,7 @@
 
 use super::receiver::{Pulls, Receiver, Wants};
 use crate::flow::FlowId;
+use crate::narrow::saturated;
 use crate::units::Time;
 use packetloom_transport::flow_table::FlowTable;
 use std::collections::VecDeque;
@@ -103,7 +104,8 @@ impl Pacer {
         let (flow, of, given) =
             self.pull_trimmed(pulls).or_else(|| self.pull_active(pulls)).or_else(|| self.pull_idle(pulls))?;
         let quanta = if given == 0 { self.settings.least_quanta } else { given };
-        let takes = if self.share < 1.0 { Time((takes.as_ps() as f64 / self.share) as u64) } else { takes };
+        let takes =
+            if self.share < 1.0 { Time(saturated::<u64>(takes.as_ps() as f64 / self.share)) } else { takes };
         self.free_at = now + if self.settings.by_quantum { takes.times(quanta.into()) } else { takes };
         Some((flow, of))
     }

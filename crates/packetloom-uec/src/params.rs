@@ -4,6 +4,7 @@ use super::config::{Config, Credits, Most, Timeout, Windows};
 use super::service::{self, Service};
 use super::window::Rule;
 use super::{nscc, oversubscribed, pacer, sleek};
+use crate::narrow::exact;
 use crate::packet_format::{self, PacketFormat};
 use crate::spec::{ALWAYS, Complaint, Fallback, Kind, Needs, Param, Values};
 use crate::units::{Rate, Time};
@@ -381,8 +382,8 @@ fn config(values: &Values) -> Config {
     Config {
         service: Service::Rud,
         format: PacketFormat::of(values),
-        ack_after: values.bytes("ack_every").min(u32::MAX.into()) as u32,
-        control_per_data: values.count("control_per_data") as u32,
+        ack_after: exact::<u32>(values.bytes("ack_every").min(u32::MAX.into())),
+        control_per_data: values.count_u32("control_per_data"),
         timeout: Timeout::Fixed(Time::NEVER),
         base_rtt: values.optional_time("base_rtt"),
         windows: None,
@@ -404,7 +405,7 @@ fn config(values: &Values) -> Config {
 pub fn eqds(values: &Values) -> Config {
     let common = config(values);
     let pacer = pacer::Settings {
-        quanta: values.count("pull_quanta") as u32,
+        quanta: values.count_u32("pull_quanta"),
         most_slow: 0,
         ends_at_target: false,
         trimmed_first: true,
@@ -415,8 +416,8 @@ pub fn eqds(values: &Values) -> Config {
         ack_after: common.ack_after.saturating_add(1),
         timeout: timeout(values, Timeout::Packets(Time::from_us(150), 6 * 35)),
         credits: Some(Credits {
-            quantum: values.bytes("pull_quantum") as i64,
-            most: Most::Packets(values.count("window") as i64),
+            quantum: exact::<i64>(values.bytes("pull_quantum")),
+            most: Most::Packets(exact::<i64>(values.count("window"))),
             pacer,
             share: values.number("pull_interval"),
             framing_bytes: values.bytes("framing"),
@@ -451,7 +452,7 @@ pub fn uec(values: &Values) -> Config {
         }),
         sleek: values.flag("sleek").then(|| sleek::Settings {
             windows: values.number("sleek_windows"),
-            packets: values.count("sleek_packets") as i64,
+            packets: exact::<i64>(values.count("sleek_packets")),
             first_after: values.count("probe_first"),
             next_after: values.count("probe_again"),
         }),
@@ -476,12 +477,12 @@ fn windows(values: &Values) -> Windows {
             gamma: values.number("gamma"),
             least_factor: 1.0 - values.number("max_decrease"),
             gain: values.number("delay_gain"),
-            gate: values.count("adapt_gate") as u32,
+            gate: values.count_u32("adapt_gate"),
             threshold: values.number("adapt_threshold"),
             adjust_packets: values.count("adjust_every"),
         },
         largest: values.number("max_window"),
-        initial: values.optional_count("initial_window").map(|packets| packets as i64),
+        initial: values.optional_count("initial_window").map(|packets| exact::<i64>(packets)),
         target: values.optional_time("target_delay"),
         target_trips: if values.flag("sleek") { 1.0 } else { 0.75 },
     }
@@ -491,7 +492,7 @@ fn credits(values: &Values, mss_bytes: u64) -> Credits {
     let quantum = values.bytes("pull_quantum");
     let quanta = values.count("pull_packets").saturating_mul(mss_bytes) / quantum;
     Credits {
-        quantum: quantum as i64,
+        quantum: exact::<i64>(quantum),
         most: Most::Bdps(values.number("max_window")),
         pacer: pacer::Settings {
             quanta: quanta.clamp(1, 1 << 24) as u32,
@@ -500,7 +501,7 @@ fn credits(values: &Values, mss_bytes: u64) -> Credits {
             trimmed_first: false,
             by_quantum: true,
             // 1024 B, whatever the quantum.
-            least_quanta: (1_024 / quantum).max(1) as u32,
+            least_quanta: exact::<u32>((1_024 / quantum).max(1)),
         },
         share: values.number("pull_rate"),
         framing_bytes: 0,

@@ -11,6 +11,7 @@ use super::window::{News, Window};
 use crate::Sending;
 use crate::engine::{FlowStatus, Report};
 use crate::flow::Flow;
+use crate::narrow::narrow;
 use crate::packet::{Kind, Packet};
 use crate::routing::{Fate, Feedback};
 use crate::units::{Rate, Time};
@@ -85,7 +86,7 @@ impl Sender {
             packets,
             last_bytes: config.format.wire_bytes(packets - 1, packets, flow.size_bytes).into(),
             flight: Flight::new(packets),
-            new: config.format.data.wire_bytes(flow.size_bytes) as i64,
+            new: narrow::<i64>(config.format.data.wire_bytes(flow.size_bytes)),
             again: 0,
             in_flight: 0,
             received: 0,
@@ -123,7 +124,7 @@ impl Sender {
             window: self.window.as_ref().map(|window| window.cwnd() as f64 / mtu as f64),
             rate: None,
             rtt: self.window.as_ref().and_then(Window::rtt),
-            in_flight: (self.in_flight.max(0) as u64).div_ceil(mtu as u64) as u32,
+            in_flight: narrow::<u32>(narrow::<u64>(self.in_flight.max(0)).div_ceil(narrow::<u64>(mtu))),
             acknowledged: knows * self.flight.first(),
             arrived: knows * self.flight.arrived(),
             report: self.report,
@@ -237,7 +238,7 @@ impl Sender {
                 flow: self.flow.id,
                 dst: self.flow.dst,
                 priority: if was_speculating { SPECULATIVE } else { PULLED },
-                size_bytes: bytes as u16,
+                size_bytes: narrow::<u16>(bytes),
                 kind: Kind::Data,
                 class: self.flow.class,
                 ecn_capable: true,
@@ -277,8 +278,8 @@ impl Sender {
         if ack.answers == Answers::Rts {
             self.request_is_out = false;
         }
-        let news = i64::from((ack.received.wrapping_sub(self.received) as i32).max(0));
-        self.received = self.received.wrapping_add(news as u32);
+        let news = i64::from(ack.received.wrapping_sub(self.received).cast_signed().max(0));
+        self.received = self.received.wrapping_add(narrow::<u32>(news));
         self.in_flight -= news;
         let sent = self.flight.get(ack.seq).copied();
         let delay = self.measure(now, ack, sent);
@@ -351,7 +352,7 @@ impl Sender {
             out_of_order: ack.out_of_order,
             cwnd: window.cwnd(),
             largest: window.nscc().largest(),
-            mss: config.format.data.mss_bytes as i64,
+            mss: narrow::<i64>(config.format.data.mss_bytes),
             has_lost: self.flight.has_lost(),
         };
         if ack.answers == Answers::Probe && delay < target {

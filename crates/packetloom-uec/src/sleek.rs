@@ -4,6 +4,7 @@
 //! window. Where less is in flight, a probe decides: it overtakes data, and if it met no queue, what is missing is
 //! lost.
 
+use crate::narrow::{narrow, saturated};
 use crate::units::Time;
 
 /// When something is held to be lost.
@@ -100,7 +101,7 @@ impl Sleek {
             self.until = None;
         }
         if self.until.is_none() {
-            let windows = ((self.settings.windows * cwnd as f64) as i64).min(largest);
+            let windows = saturated::<i64>(self.settings.windows * cwnd as f64).min(largest);
             let bar = windows.max(self.settings.packets * mss) / mss;
             if i64::from(out_of_order) < bar || has_lost {
                 return 0..0;
@@ -108,7 +109,7 @@ impl Sleek {
             self.until = Some(next);
         }
         let Some(until) = self.until else { return 0..0 };
-        let to = until.min(first + (cwnd / mss) as u32);
+        let to = until.min(first + narrow::<u32>(cwnd / mss));
         let from = self.examined.max(first);
         self.examined = self.examined.max(to);
         from..to.max(from)

@@ -4,6 +4,7 @@
 
 use super::windowed::{Acked, Congestion, Window, Windowed, check, core, default_of};
 use crate::flow::Flow;
+use crate::narrow::saturated;
 use crate::spec::{ALWAYS, Complaint, Component, Fallback, Kind, Param, Values};
 use crate::units::Time;
 
@@ -112,7 +113,7 @@ impl Congestion for CubicControl {
         if window.is_in_slow_start() {
             window.grow();
         } else {
-            window.rise_to((self.avoid_congestion(&acked, packets(window)) * PACKET) as u64);
+            window.rise_to(saturated::<u64>(self.avoid_congestion(&acked, packets(window)) * PACKET));
         }
     }
 
@@ -142,7 +143,7 @@ impl CubicControl {
         self.cwnd_prior = packets(window);
         self.stage = None;
         let left = libm::round(f64::from(in_flight) * self.beta * PACKET);
-        window.set_threshold(left as u64, self.least_threshold());
+        window.set_threshold(saturated::<u64>(left), self.least_threshold());
     }
 
     /// The window after an acknowledgement: Reno's where that is larger (RFC 9438 §4.3), else nearer to where the

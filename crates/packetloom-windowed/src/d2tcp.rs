@@ -3,6 +3,7 @@
 use super::marked_share::{self, MarkedShare, ONE};
 use super::windowed::{Acked, Congestion, Window, Windowed, check, core, default_of};
 use crate::flow::Flow;
+use crate::narrow::saturated;
 use crate::spec::{ALWAYS, Complaint, Component, Fallback, Kind, Param, Values};
 use crate::units::Time;
 
@@ -72,7 +73,7 @@ impl Congestion for D2tcpControl {
         // D2TCP §3.1: W = W × (1 − p/2) with p = α^d.
         marks.acknowledged_under(acked, window, |alpha, window| {
             let share = alpha as f64 / ONE as f64;
-            (libm::pow(share, self.imminence(&acked, window)) * ONE as f64) as u64
+            saturated::<u64>(libm::pow(share, self.imminence(&acked, window)) * ONE as f64)
         });
         self.marks = marks;
     }

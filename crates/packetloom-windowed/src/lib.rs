@@ -6,6 +6,11 @@
 //! `flowtune/` paces flows at rates from an allocator, which is a host; `python/` calls the compiled methods of a user's
 //! class.
 
+#![cfg_attr(
+    test,
+    allow(clippy::cast_possible_truncation, clippy::cast_possible_wrap, clippy::cast_sign_loss)
+)]
+
 mod connections;
 mod cubic;
 mod d2tcp;
@@ -23,7 +28,7 @@ mod windowed;
 pub use connections::COMPONENTS as CONNECTION_COMPONENTS;
 
 use packetloom_core::{
-    engine, fault, flow, measure, packet, random, routing, spec, topology, units, user_class,
+    engine, fault, flow, measure, narrow, packet, random, routing, spec, topology, units, user_class,
 };
 use packetloom_transport::{
     Scheme, Sending, finished, flow_table, packet_format, pool, priority, reassembly, rto, seq_set,

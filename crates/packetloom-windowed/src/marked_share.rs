@@ -2,6 +2,7 @@
 //! window that shrinks in proportion.
 
 use super::windowed::{Acked, Window};
+use crate::narrow::saturated;
 use crate::spec::{ALWAYS, Fallback, Kind, Param, Values};
 
 /// Its parameters.
@@ -44,7 +45,7 @@ pub struct MarkedShare {
 impl MarkedShare {
     /// At a flow's start.
     pub fn new(values: &Values) -> MarkedShare {
-        let fixed_point = |key| (values.number(key) * ONE as f64) as u64;
+        let fixed_point = |key| saturated::<u64>(values.number(key) * ONE as f64);
         MarkedShare {
             alpha: fixed_point("initial_alpha"),
             g: fixed_point("g"),

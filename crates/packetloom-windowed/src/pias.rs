@@ -5,6 +5,7 @@
 use super::marked_share::{self, MarkedShare};
 use super::windowed::{Acked, Congestion, Header, Window, Windowed, check as check_core, core, default_of};
 use crate::flow::Flow;
+use crate::narrow::narrow;
 use crate::packet::Packet;
 use crate::spec::{ALWAYS, Complaint, Component, Fallback, Kind, Param, Value, Values};
 use std::sync::Arc;
@@ -99,7 +100,7 @@ impl Congestion for PiasControl {
     fn label(&mut self, sent_bytes: u64, packet: &mut Packet<Header>) {
         self.sent_bytes = sent_bytes;
         let counted = sent_bytes - self.forgotten_bytes;
-        packet.class = self.thresholds.partition_point(|&threshold| threshold < counted) as u8;
+        packet.class = narrow::<u8>(self.thresholds.partition_point(|&threshold| threshold < counted));
     }
 
     fn bare_class(_: u8) -> u8 {

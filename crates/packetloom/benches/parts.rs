@@ -1,6 +1,8 @@
 //! The engine's parts by themselves: the calendar, each queue discipline, each routing, a greedy matching. Run by
 //! `make bench-parts`; whole simulations are measured by `make bench`.
 
+#![allow(clippy::cast_possible_truncation, clippy::cast_possible_wrap, clippy::cast_sign_loss)]
+
 use divan::Bencher;
 use divan::counter::ItemsCount;
 use packetloom::control::Pair;

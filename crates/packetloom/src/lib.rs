@@ -40,6 +40,11 @@
 //!
 //! `docs/architecture.md` explains how the engine works and why.
 
+#![cfg_attr(
+    test,
+    allow(clippy::cast_possible_truncation, clippy::cast_possible_wrap, clippy::cast_sign_loss)
+)]
+
 pub mod audit;
 pub mod central;
 pub mod fluid;
@@ -51,6 +56,6 @@ pub mod yardstick;
 
 pub use packetloom_control as control;
 pub use packetloom_core::{
-    engine, fault, files, flow, formats, job, link_message, measure, packet, packets, queue, random, routing,
-    spec, topology, units, user_class, workload,
+    engine, fault, files, flow, formats, job, link_message, measure, narrow, packet, packets, queue, random,
+    routing, spec, topology, units, user_class, workload,
 };

@@ -42,6 +42,7 @@ use crate::fault::{self, Faults};
 use crate::flow::{Flow, HostId};
 use crate::fluid;
 use crate::measure::{Collector, FlowRow, FlowWatch, Format};
+use crate::narrow::exact;
 use crate::queue;
 use crate::routing::{self, FlowPorts};
 use crate::scenario::{Case, Problems, Scenario};
@@ -79,7 +80,7 @@ const FLUID_MODELS: &[Made<Model>] = &[
             params: &[transport::FORMAT_PARAMS],
             check: transport::check_format,
         },
-        how: |rates, jobs, over| fluid::srpt::run(rates.len() as u32, jobs, over),
+        how: |rates, jobs, over| fluid::srpt::run(exact::<u32>(rates.len()), jobs, over),
     },
     Made {
         component: Component {

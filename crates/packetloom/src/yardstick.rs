@@ -7,6 +7,7 @@
 //! beside it can be read on a slow machine, or on one whose neighbours are busy. It is no bound: to work through
 //! time in windows beats it on large fabrics (docs/performance.md).
 
+use crate::narrow::narrow;
 use cpu_time::ThreadTime;
 use std::time::Duration;
 
@@ -115,7 +116,7 @@ impl Yardstick {
         self.partner = (0..hosts).collect();
         for last in (1..hosts).rev() {
             let other = self.draw() % u64::from(last);
-            self.partner.swap(last as usize, other as usize);
+            self.partner.swap(last as usize, narrow::<usize>(other));
         }
     }
 
@@ -143,13 +144,13 @@ impl Yardstick {
         let link = &mut self.links[number as usize];
         self.now = link.due;
         let packet = self.packets[number as usize * PLACES + link.first as usize];
-        link.first = (link.first + 1) % PLACES as u32;
+        link.first = (link.first + 1) % narrow::<u32>(PLACES);
         link.count -= 1;
         if link.count > 0 {
             link.due = self.packets[number as usize * PLACES + link.first as usize].arrives;
             self.wheel.add(number, &mut self.links);
         }
-        let hosts = self.partner.len() as u32;
+        let hosts = narrow::<u32>(self.partner.len());
         match self.next_link(number / hosts, number % hosts, &packet) {
             Some(next) => self.put(next, packet),
             None if packet.bytes == DATA_BYTES => {
@@ -162,7 +163,7 @@ impl Yardstick {
     /// Where a packet goes on from the far end of the link `place` of a tier; `None`: it is there.
     #[inline]
     fn next_link(&self, tier: u32, place: u32, packet: &Packet) -> Option<u32> {
-        let (half, hosts) = (self.half, self.partner.len() as u32);
+        let (half, hosts) = (self.half, narrow::<u32>(self.partner.len()));
         let partner = self.partner[packet.flow as usize];
         let to = if packet.bytes == DATA_BYTES { partner } else { packet.flow };
         let [first, second] = packet.up.map(u32::from);
@@ -186,7 +187,7 @@ impl Yardstick {
     #[inline]
     fn send(&mut self, host: u32, flow: u32, bytes: u16) {
         let random = self.draw();
-        let below = |random: u64| (((random & 0xffff_ffff) * u64::from(self.half)) >> 32) as u8;
+        let below = |random: u64| narrow::<u8>(((random & 0xffff_ffff) * u64::from(self.half)) >> 32);
         let up = [below(random), below(random >> 32)];
         self.put(host, Packet { arrives: 0, flow, bytes, up });
     }
@@ -195,10 +196,10 @@ impl Yardstick {
     #[inline]
     fn put(&mut self, number: u32, packet: Packet) {
         let link = &mut self.links[number as usize];
-        assert!(link.count < PLACES as u32, "more packets on a link than a yardstick has");
+        assert!(link.count < narrow::<u32>(PLACES), "more packets on a link than a yardstick has");
         link.free_at = link.free_at.max(self.now) + u64::from(packet.bytes) * BYTE_PS;
         let arrives = link.free_at + DELAY_PS;
-        let place = (link.first + link.count) % PLACES as u32;
+        let place = (link.first + link.count) % narrow::<u32>(PLACES);
         self.packets[number as usize * PLACES + place as usize] = Packet { arrives, ..packet };
         link.count += 1;
         if link.count == 1 {

@@ -1,6 +1,8 @@
 //! The tests of whole simulations through the public API: a file for each subject, in one program, so that it is
 //! linked once and a long test of one file runs beside those of others.
 
+#![allow(clippy::cast_possible_truncation, clippy::cast_possible_wrap, clippy::cast_sign_loss)]
+
 mod background;
 mod balancing;
 mod best_fct;

@@ -10,6 +10,7 @@
 
 use super::{Paull, largest_degree};
 use crate::Pair;
+use crate::narrow::narrow;
 use std::ops::Range;
 
 /// Parts with so many leaves times colours, or less, are left to Paull's rearrangement, whose tables take 8 B for
@@ -184,7 +185,7 @@ fn pair_up(
     single: &mut Vec<u32>,
     neighbours: &mut [u32],
 ) {
-    let none = count as u32;
+    let none = narrow::<u32>(count);
     single.clear();
     single.resize(leaves as usize, none);
     for (edge, leaf) in (0..none).zip(ends) {

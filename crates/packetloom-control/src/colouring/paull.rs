@@ -4,6 +4,7 @@
 //! Paull, "Reswitching of connection networks" (BSTJ, 1962); Hui, Switching and traffic theory (1990), §3.5.
 
 use crate::Pair;
+use crate::narrow::narrow;
 
 const NONE: u32 = u32::MAX;
 
@@ -45,7 +46,7 @@ impl Paull {
     pub fn colour(&mut self, edges: &[Pair], colours: &mut [u32]) {
         self.sources.reset(self.colours);
         self.destinations.reset(self.colours);
-        for place in 0..edges.len() as u32 {
+        for place in 0..narrow::<u32>(edges.len()) {
             self.insert(place, edges, colours);
         }
     }
@@ -161,7 +162,7 @@ impl Side {
 #[inline]
 fn first_bit(words: impl Iterator<Item = u64>) -> Option<u32> {
     let mut words = words.enumerate();
-    words.find(|(_, word)| *word != 0).map(|(place, word)| place as u32 * 64 + word.trailing_zeros())
+    words.find(|(_, word)| *word != 0).map(|(place, word)| narrow::<u32>(place) * 64 + word.trailing_zeros())
 }
 
 #[cfg(test)]

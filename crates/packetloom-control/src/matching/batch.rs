@@ -5,6 +5,7 @@
 //! one look. Fastpass §3.2 pipelines its matching over a batch of slots for the same reason.
 
 use crate::Pair;
+use crate::narrow::narrow;
 
 /// What a pair has to send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,7 +53,7 @@ impl Batch {
         self.destinations.fill(all);
         grants.clear();
         self.turn.clear();
-        self.turn.extend(0..demands.len() as u32);
+        self.turn.extend(0..narrow::<u32>(demands.len()));
         while !self.turn.is_empty() {
             let (sources, destinations) = (&mut self.sources, &mut self.destinations);
             self.turn.retain(|&place| {
@@ -67,7 +68,7 @@ impl Batch {
                 *source ^= first;
                 *destination ^= first;
                 demand.packets -= 1;
-                grants.push(Grant { pair: demand.pair, slot: first.trailing_zeros() as u8 });
+                grants.push(Grant { pair: demand.pair, slot: narrow::<u8>(first.trailing_zeros()) });
                 demand.packets > 0
             });
         }

@@ -4,6 +4,7 @@
 //! To sync or not to sync §III-A; Fastpass §3.1. A maximal matching has at least half as many pairs as the largest.
 
 use crate::Pair;
+use crate::narrow::narrow;
 
 /// A queue with something to send.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -48,7 +49,7 @@ impl Slot {
 /// # Panics
 /// If a candidate names a server that there is not.
 pub fn greedy(servers: u32, candidates: &[Candidate]) -> Vec<u32> {
-    let mut order: Vec<u32> = (0..candidates.len() as u32).collect();
+    let mut order: Vec<u32> = (0..narrow::<u32>(candidates.len())).collect();
     order.sort_unstable_by_key(|&place| (candidates[place as usize], place));
     let mut slot = Slot::new(servers);
     order.retain(|&place| slot.take(candidates[place as usize].pair));

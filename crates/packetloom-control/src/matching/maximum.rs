@@ -3,6 +3,7 @@
 //! Hopcroft and Karp, "An n^5/2 algorithm for maximum matchings in bipartite graphs" (SIAM J. Computing, 1973).
 
 use crate::Pair;
+use crate::narrow::narrow;
 
 const NONE: u32 = u32::MAX;
 
@@ -44,7 +45,7 @@ impl HopcroftKarp {
     pub fn match_all(&mut self, pairs: &[Pair], matched: &mut Vec<u32>) {
         self.load(pairs);
         while self.find_layers(pairs) {
-            for source in 0..self.of_source.len() as u32 {
+            for source in 0..narrow::<u32>(self.of_source.len()) {
                 if self.of_source[source as usize] == NONE {
                     self.augment(pairs, source);
                 }
@@ -68,7 +69,7 @@ impl HopcroftKarp {
         self.edges.resize(pairs.len(), 0);
         for (place, pair) in pairs.iter().enumerate() {
             let cursor = &mut self.cursor[pair.src as usize];
-            self.edges[*cursor as usize] = place as u32;
+            self.edges[*cursor as usize] = narrow::<u32>(place);
             *cursor += 1;
         }
     }
@@ -80,7 +81,7 @@ impl HopcroftKarp {
             let unmatched = self.of_source[source] == NONE;
             self.layer[source] = if unmatched { 0 } else { NONE };
             if unmatched {
-                self.queue.push(source as u32);
+                self.queue.push(narrow::<u32>(source));
             }
         }
         let (mut next, mut reached) = (0, false);

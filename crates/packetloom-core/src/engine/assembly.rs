@@ -20,6 +20,7 @@ use super::switch::{
 use super::wires::{LinkEnd, Wires};
 use crate::fault::{KnownRates, LinkFault, SlowHost};
 use crate::measure::{QueueRecorder, SentRecorder};
+use crate::narrow::exact;
 use crate::queue::{self, Headroom, Loans, Memory, Pool, Site};
 use crate::random::{Purpose, Stream};
 use crate::routing::{self, Detours, PathChoice, PathCode, Router, Weights};
@@ -140,7 +141,7 @@ impl<'a> Assembly<'a> {
             ports.extend(links.map(|link| self.port(link, &self.switch_queue, shard, &mut wires)));
             self.switch(id, first_port..ports.len(), node, A::ACTIVE)
         };
-        let switches = switches.iter().zip(host_count as u32..).map(build).collect();
+        let switches = switches.iter().zip(exact::<u32>(host_count)..).map(build).collect();
         let links = nodes.iter().flat_map(|&node| topology.nodes[node as usize].ports.clone()).collect();
         Nodes { nics, switches, ports, links, wires }
     }
@@ -233,7 +234,7 @@ impl<'a> Assembly<'a> {
         let limits: Vec<_> = links.iter().map(of_link).collect();
         let memory = Memory::build(&nic, &limits, topology.nic_rate());
         let settings = PauseSettings::of(&nic).expect("a slow host's NIC pauses");
-        let backs = limits.iter().zip(&links).map(|((rate, _), (_, back))| (*rate, *back as u32));
+        let backs = limits.iter().zip(&links).map(|((rate, _), (_, back))| (*rate, exact::<u32>(*back)));
         Intake::new(memory, settings, slow.when.clone(), backs.collect())
     }
 
@@ -302,7 +303,7 @@ impl<'a> Assembly<'a> {
         let (plan, topology) = (self.plan, self.plan.topology);
         let numbers_in = &self.partition.links_in[id as usize];
         let links_in = || numbers_in.iter().map(|&link| &topology.links[link as usize]);
-        let credit_bytes = queue::credit_bytes(plan.queue).map(|bytes| bytes as u16);
+        let credit_bytes = queue::credit_bytes(plan.queue).map(|bytes| exact::<u16>(bytes));
         let looks_back = has_agents || credit_bytes.is_some() || queue::pause_bytes(plan.queue).is_some();
         let back = if looks_back { ways_back(topology, id, numbers_in) } else { Vec::new() };
         let to_hosts = || {
@@ -379,7 +380,7 @@ fn shortest_way(topology: &Topology, smallest_packet_bytes: u64) -> Time {
 /// For each of the links into a node, the node's port that leads back.
 fn ways_back(topology: &Topology, node: u32, links_in: &[u32]) -> Vec<u32> {
     let first = topology.nodes[node as usize].ports.start;
-    links_in.iter().map(|&link| topology.link_back(link as usize) as u32 - first).collect()
+    links_in.iter().map(|&link| exact::<u32>(topology.link_back(link as usize)) - first).collect()
 }
 
 fn cut_through<'a>(topology: &'a Topology, links_in: impl Iterator<Item = &'a Link>) -> Option<CutThrough> {

@@ -10,6 +10,7 @@
 use super::arrival::Arrival;
 use super::clock::Clock;
 use super::due::Due;
+use crate::narrow::narrow;
 use crate::packets::PacketId;
 use crate::prefetch::prefetch;
 use crate::units::Time;
@@ -17,7 +18,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 /// How many windows ahead have a page. A power of two. What lies further waits in a heap.
-const PAGES: u64 = 512;
+const PAGES: usize = 512;
 
 /// So many arrivals are in a cache line.
 const AHEAD: usize = 4;
@@ -27,7 +28,7 @@ const PARTS: usize = 16;
 
 /// How far apart in memory two parts of a page are: not as many as there are pages, or all parts of a page would
 /// share one set of lines of the processor's nearest cache.
-const STRIDE: usize = PAGES as usize + 8;
+const STRIDE: usize = PAGES + 8;
 
 /// Into how many parts, as a power of two, the next windows are divided after one with so many arrivals. With few,
 /// most parts would be empty; with very many, what is written to so many places at once no longer stays in the
@@ -50,7 +51,7 @@ pub struct Calendar {
     /// have but the first part, so that what is used of this lies close together.
     arriving: Box<[[Vec<Arrival>; STRIDE]; PARTS]>,
     /// For each page, which parts have any.
-    busy_parts: [u16; PAGES as usize],
+    busy_parts: [u16; PAGES],
     /// By how much a time into a window is shifted to get its part. It may change while a page fills: then what
     /// comes together for a node is a little less in order.
     part_shift: u32,
@@ -60,7 +61,7 @@ pub struct Calendar {
     /// For each page and node, whether it is to be woken.
     woken: Vec<u64>,
     /// For each page, whether there is anything on it.
-    busy_pages: [u64; PAGES as usize / 64],
+    busy_pages: [u64; PAGES / 64],
     /// What lies further ahead, by window.
     later: BinaryHeap<Reverse<(u64, Later)>>,
     /// For each node, while a window is opened, how much arrives there, then where its next arrival goes.
@@ -92,12 +93,12 @@ impl Calendar {
             clock,
             current: 0,
             arriving: Box::new([const { [const { Vec::new() }; STRIDE] }; PARTS]),
-            busy_parts: [0; PAGES as usize],
+            busy_parts: [0; PAGES],
             part_shift: clock.bits(),
             spare: Vec::new(),
             words_per_page,
-            woken: vec![0; words_per_page * PAGES as usize],
-            busy_pages: [0; PAGES as usize / 64],
+            woken: vec![0; words_per_page * PAGES],
+            busy_pages: [0; PAGES / 64],
             later: BinaryHeap::new(),
             rows: vec![Row::default(); nodes],
         }
@@ -114,7 +115,7 @@ impl Calendar {
     pub fn wake(&mut self, node: u32, at: Time) {
         let window = self.clock.window_of(at);
         debug_assert!(window >= self.current, "time went backwards");
-        if window < self.current + PAGES {
+        if window < self.current + PAGES as u64 {
             self.wake_in(window, node);
         } else {
             self.later.push(Reverse((window, Later::Wake(node))));
@@ -127,7 +128,7 @@ impl Calendar {
         let (window, into_window) = self.clock.split(at);
         debug_assert!(window >= self.current, "time went backwards");
         let others = &mut self.arriving[self.part_of(into_window)][page_of(window)];
-        if window >= self.current + PAGES || others.len() == others.capacity() {
+        if window >= self.current + PAGES as u64 || others.len() == others.capacity() {
             return self.deliver_anew(end, at, id);
         }
         // The next line of each page has left the nearer caches since it was written the last time.
@@ -139,7 +140,7 @@ impl Calendar {
 
     #[inline]
     fn part_of(&self, into_window: Time) -> usize {
-        (into_window.as_ps() >> self.part_shift) as usize % PARTS
+        narrow::<usize>(into_window.as_ps() >> self.part_shift) % PARTS
     }
 
     /// Adds an arrival when its page is full, or when it lies beyond the pages.
@@ -148,7 +149,7 @@ impl Calendar {
     fn deliver_anew(&mut self, end: (u32, u32), at: Time, id: PacketId) {
         let (window, into_window) = self.clock.split(at);
         let arrival = Arrival::new(into_window, at, end, id);
-        if window >= self.current + PAGES {
+        if window >= self.current + PAGES as u64 {
             self.later.push(Reverse((window, Later::Arrive(arrival))));
         } else {
             self.arrive_in(window, arrival);
@@ -236,7 +237,7 @@ impl Calendar {
         for (word, bits) in words.iter_mut().enumerate() {
             let mut left = std::mem::take(bits);
             while left != 0 {
-                let node = (word * 64) as u32 + left.trailing_zeros();
+                let node = narrow::<u32>(word * 64) + left.trailing_zeros();
                 left &= left - 1;
                 due.nodes.push((node, due.count));
                 let row = &mut self.rows[node as usize];
@@ -263,7 +264,7 @@ impl Calendar {
     /// Gives pages to what has come near enough.
     fn take_up_later(&mut self) {
         while let Some(&Reverse((window, later))) = self.later.peek()
-            && window < self.current + PAGES
+            && window < self.current + PAGES as u64
         {
             self.later.pop();
             match later {
@@ -275,7 +276,7 @@ impl Calendar {
 
     /// What has not arrived yet: each packet, with the node and its link.
     pub fn on_links(&self) -> impl Iterator<Item = ((u32, u32), PacketId)> {
-        let pages = (self.current..self.current + PAGES).flat_map(|window| {
+        let pages = (self.current..self.current + PAGES as u64).flat_map(|window| {
             let parts = self.arriving.iter().flat_map(move |part| &part[page_of(window)]);
             parts.map(move |arrival| (window, arrival))
         });
@@ -291,7 +292,7 @@ impl Calendar {
 
 #[inline]
 fn page_of(window: u64) -> usize {
-    (window % PAGES) as usize
+    narrow(window % PAGES as u64)
 }
 
 /// Which bits are set.
@@ -322,7 +323,7 @@ mod tests {
     fn windows_come_in_order_with_their_nodes_ascending() {
         let mut calendar = Calendar::new(200, Time(1_000));
         let window_ps = 1_000;
-        let far = PAGES + 3;
+        let far = PAGES as u64 + 3;
         for (node, window) in [(150, 3), (7, 3), (7, 3), (8, 1_000_000), (9, far - 1), (10, far), (11, 70)] {
             calendar.wake(node, Time(window * window_ps + 5));
         }

@@ -5,6 +5,7 @@ use super::partition::FarEnd;
 use super::view::View;
 use super::{Port, PortAgent};
 use crate::flow::FlowId;
+use crate::narrow::narrow;
 use crate::packets::Packets;
 use crate::queue::{CLASSES, Holds, charged_class};
 use std::collections::{BTreeMap, BTreeSet};
@@ -41,7 +42,7 @@ impl Found {
         into: impl Fn(u32) -> FarEnd,
     ) {
         let Some(shared) = port.shared() else { return };
-        let classes = (0..CLASSES as u8).filter(|&class| shared.is_paused(class));
+        let classes = (0..narrow::<u8>(CLASSES)).filter(|&class| shared.is_paused(class));
         self.paused.extend(classes.map(|class| (link, class)));
         for id in shared.packets(packets) {
             let packet = packets.get(id);
@@ -98,8 +99,8 @@ pub(super) fn find<H: Copy + Default, A: PortAgent<H>>(
         }
         // A host's own packets came by no link; what it waits for is found by what it sends into.
         for (port, link) in view.ports().take(view.host_ports) {
-            let classes =
-                (0..CLASSES as u8).filter(|&class| port.shared().is_some_and(|it| it.is_paused(class)));
+            let classes = (0..narrow::<u8>(CLASSES))
+                .filter(|&class| port.shared().is_some_and(|it| it.is_paused(class)));
             found.paused.extend(classes.map(|class| (link, class)));
         }
     }

@@ -14,6 +14,7 @@ use super::wires::{Put, Wires};
 use crate::fault::LinkFault;
 use crate::flow::{FlowId, HostId};
 use crate::link_message::LinkMessage;
+use crate::narrow::narrow;
 use crate::packet::{Kind, Packet};
 use crate::queue::{Buffer, CLASSES, Holds, Memory, SharedPort, charged_class, class_of};
 use crate::units::Time;
@@ -258,7 +259,7 @@ pub(super) fn intakes<T: Transport>(shard: &Shard<T>) -> impl Iterator<Item = Sh
 }
 
 fn shared_buffer(node: u32, memory: &Memory) -> SharedBuffer {
-    let charges = memory.links().flat_map(|link| (0..CLASSES as u8).map(move |class| (link, class)));
+    let charges = memory.links().flat_map(|link| (0..narrow::<u8>(CLASSES)).map(move |class| (link, class)));
     let charge = |(link, class)| LinkCharge {
         link,
         class,

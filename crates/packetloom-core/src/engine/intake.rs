@@ -4,6 +4,7 @@
 use super::switch::PauseSettings;
 use crate::fault::Slow;
 use crate::link_message::{LinkMessage, PauseOrigin};
+use crate::narrow::narrow;
 use crate::packet::Packet;
 use crate::packets::{PacketId, Packets};
 use crate::queue::{CLASSES, Memory, Signals, departure};
@@ -150,7 +151,9 @@ impl Intake {
         mut say: impl FnMut(Packet<H>),
     ) {
         let (rate, back) = self.links[link as usize];
-        for class in (0..CLASSES as u8).filter(|class| (signals.pause | signals.resume) >> class & 1 == 1) {
+        for class in
+            (0..narrow::<u8>(CLASSES)).filter(|class| (signals.pause | signals.resume) >> class & 1 == 1)
+        {
             let quanta = if signals.pause >> class & 1 == 1 { self.settings.quanta(rate) } else { 0 };
             let message =
                 LinkMessage::Pause { class, quanta, origin: PauseOrigin { link: back, passed_on: 0 } };

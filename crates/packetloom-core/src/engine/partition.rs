@@ -1,5 +1,6 @@
 //! Which nodes a thread processes: its shard.
 
+use crate::narrow::exact;
 use crate::topology::{Link, Topology};
 
 /// A link's far end: the shard there, the node's place in it, and the link's number among those into the node, in
@@ -32,8 +33,8 @@ impl Partition {
             for index in 0..tier.len() {
                 let shard = index * shards as usize / tier.len();
                 let own: &mut Vec<u32> = &mut nodes[shard];
-                own.push(places.len() as u32);
-                places.push((shard as u32, own.len() as u32 - 1));
+                own.push(exact::<u32>(places.len()));
+                places.push((exact::<u32>(shard), exact::<u32>(own.len()) - 1));
             }
         }
         let mut links_in = vec![Vec::new(); topology.nodes.len()];
@@ -41,7 +42,7 @@ impl Partition {
             let (shard, node) = places[link.dst as usize];
             let links_in = &mut links_in[link.dst as usize];
             links_in.push(number);
-            FarEnd { shard, node, link: links_in.len() as u32 - 1 }
+            FarEnd { shard, node, link: exact::<u32>(links_in.len()) - 1 }
         };
         let far_ends = topology.links.iter().zip(0..).map(far_end).collect();
         Partition { nodes, places, far_ends, links_in }

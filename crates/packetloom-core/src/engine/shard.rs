@@ -14,6 +14,7 @@ use super::view::View;
 use super::wires::{Outbox, Wires};
 use crate::flow::{Flow, FlowId, HostId};
 use crate::measure::{FlowSamples, QueueRecorder, Reordering};
+use crate::narrow::narrow;
 use crate::packets::Packets;
 use crate::prefetch::prefetch_whole;
 use crate::units::Time;
@@ -167,7 +168,7 @@ impl<T: Transport> Shard<T> {
             ports: self.all_ports().collect(),
             links: &self.links,
             host_ports: self.links.len() - self.ports.len(),
-            hosts: self.hosts.len() as u32,
+            hosts: narrow::<u32>(self.hosts.len()),
             switches: &self.switches,
             wires: &self.wires,
         }

@@ -3,6 +3,7 @@
 use super::port::PortCounters;
 use super::wires::{LinkEnd, Wires};
 use crate::fault::{LinkFault, Loss};
+use crate::narrow::narrow;
 use crate::packet::{Kind, Packet};
 use crate::packets::PacketId;
 use crate::queue::Counts;
@@ -40,7 +41,7 @@ impl Transmitter {
             latency: link.latency,
             sent: (0, 0),
             end,
-            framing_bytes: topology.framing_bytes as u32,
+            framing_bytes: narrow::<u32>(topology.framing_bytes),
             cut_bytes,
         }
     }

@@ -5,6 +5,7 @@ use super::partition::FarEnd;
 use crate::fault::LinkFault;
 use crate::link_message::LinkMessage;
 use crate::measure::{Numbers, SentRecorder, Stamp};
+use crate::narrow::narrow;
 use crate::packet::{Kind, Packet};
 use crate::packets::{PacketId, Packets};
 use crate::routing::Tag;
@@ -253,7 +254,7 @@ impl<H: Copy + Default> Wires<H> {
 
     fn add_special(&mut self, special: Special<H>) -> LinkEnd {
         self.special.push(special);
-        LinkEnd { node: LinkEnd::SPECIAL, link: self.special.len() as u32 - 1 }
+        LinkEnd { node: LinkEnd::SPECIAL, link: narrow::<u32>(self.special.len()) - 1 }
     }
 
     /// What is wrong with the link to this end, if anything.

@@ -14,6 +14,7 @@ use super::goal_lexer::{Lexer, Token};
 use super::names::Names;
 use super::{FileError, goal_binary, text};
 use crate::job::{Dependency, LONGEST, Operation, Problem, Program, Rank, Work};
+use crate::narrow::exact;
 use crate::units::Time;
 use std::collections::BTreeMap;
 
@@ -67,7 +68,7 @@ pub fn read_text(text: &str, options: &Options) -> Result<Program, FileError> {
         lines.push(its_lines);
     }
     if (program.ranks.len() as u64) < u64::from(count) {
-        return Err(missing(program.ranks.len() as u32, count, last_line));
+        return Err(missing(exact::<u32>(program.ranks.len()), count, last_line));
     }
     program.names = reader.names.all();
     program.check().map_err(|problem| {
@@ -189,7 +190,7 @@ impl<'a> Reader<'a> {
                     let (_, first) = block.operations[first as usize];
                     return Err(FileError::new(line, format!("{word:?} is a label in line {first} already")));
                 }
-                block.labels.insert(word, block.operations.len() as u32);
+                block.labels.insert(word, exact::<u32>(block.operations.len()));
                 self.operation(Some(word), block)
             }
             Token::Word(verb @ ("requires" | "irequires")) => {
@@ -228,7 +229,7 @@ impl<'a> Reader<'a> {
             self.option::<u8>("nic")?;
         }
         let name = self.names.place(name.unwrap_or(verb));
-        block.operations.push((Operation { work, stream: Some(u16::from(cpu)), name }, line as u32));
+        block.operations.push((Operation { work, stream: Some(u16::from(cpu)), name }, exact::<u32>(line)));
         Ok(())
     }
 

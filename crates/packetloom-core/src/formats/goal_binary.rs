@@ -13,6 +13,7 @@ use super::FileError;
 use super::goal::{Options, duration, told};
 use super::names::Names;
 use crate::job::{Dependency, Event, Operation, Program, Rank, Work};
+use crate::narrow::exact;
 use crate::units::Time;
 use std::ops::Range;
 
@@ -50,7 +51,7 @@ pub fn read(content: &[u8], options: &Options) -> Result<Program, FileError> {
     let mut program = Program::default();
     let mut nodes_at = Vec::new();
     let mut end = parts;
-    for rank in 0..ranks as usize {
+    for rank in 0..exact::<usize>(ranks) {
         let part = content.part(table + 16 * rank, end)?;
         end = part.end;
         let part = Part::new(Content(&content.0[..part.end]), part.start)?;
@@ -117,8 +118,8 @@ struct Part<'a> {
 
 impl<'a> Part<'a> {
     fn new(content: Content<'a>, start: usize) -> Result<Part<'a>, FileError> {
-        let count = content.number::<4>(start, "the number of nodes")? as usize;
-        let roots_count = content.number::<4>(start + 4, "the number of roots")? as usize;
+        let count = exact::<usize>(content.number::<4>(start, "the number of nodes")?);
+        let roots_count = exact::<usize>(content.number::<4>(start + 4, "the number of roots")?);
         let roots = start + 8;
         let nodes = roots.saturating_add(roots_count.saturating_mul(4));
         let appendix = nodes.saturating_add(count.saturating_mul(NODE_BYTES));
@@ -169,8 +170,8 @@ impl<'a> Part<'a> {
         for place in 0..self.count {
             let at = self.node(place) + 23;
             for (at, event) in [(at, Event::Ends), (at + 8, Event::Begins)] {
-                let count = self.content.number::<4>(at, "the number of dependents")? as usize;
-                let first = self.content.number::<4>(at + 4, "the first dependent")? as usize;
+                let count = exact::<usize>(self.content.number::<4>(at, "the number of dependents")?);
+                let first = exact::<usize>(self.content.number::<4>(at + 4, "the first dependent")?);
                 if count == 0 {
                     continue;
                 }
@@ -189,7 +190,7 @@ impl<'a> Part<'a> {
                         let message = format!("there is no node {dependent} among {}", self.count);
                         return Err(FileError::at_byte(at as u64, message));
                     }
-                    edges.push((dependent as u32, Dependency { on: place as u32, event }));
+                    edges.push((exact::<u32>(dependent), Dependency { on: exact::<u32>(place), event }));
                 }
             }
         }
@@ -199,9 +200,9 @@ impl<'a> Part<'a> {
     fn operation(&self, place: usize, unit: Time, names: &mut Names) -> Result<Operation, FileError> {
         let at = self.node(place);
         let kind = self.content.number::<1>(at + 4, "the kind")?;
-        let peer = self.content.number::<4>(at + 5, "the peer")? as u32;
+        let peer = exact::<u32>(self.content.number::<4>(at + 5, "the peer")?);
         let size = self.content.number::<8>(at + 9, "the size")?;
-        let tag = self.content.number::<4>(at + 17, "the tag")? as u32;
+        let tag = exact::<u32>(self.content.number::<4>(at + 17, "the tag")?);
         let cpu = self.content.number::<1>(at + 21, "the cpu")?;
         let any = |number: u32| (number != ANY).then_some(number);
         let error = |message: String| FileError::at_byte(at as u64, message);
@@ -214,14 +215,14 @@ impl<'a> Part<'a> {
             3 => (Work::Compute { duration: duration(size, unit).map_err(error)? }, "calc"),
             _ => return Err(error(format!("node {place} is of kind {kind}; 1 is send, 2 recv, 3 calc"))),
         };
-        Ok(Operation { work, stream: Some(cpu as u16), name: names.place(name) })
+        Ok(Operation { work, stream: Some(exact::<u16>(cpu)), name: names.place(name) })
     }
 
     /// The roots are those that depend on nothing.
     fn check_roots(&self, rank: &Rank) -> Result<(), FileError> {
         let mut at = self.roots;
         let is_root = |place: &u32| rank.dependencies(*place).is_empty();
-        for place in (0..self.count as u32).filter(is_root) {
+        for place in (0..exact::<u32>(self.count)).filter(is_root) {
             if at == self.nodes || self.content.number::<4>(at, "a root")? != u64::from(place) {
                 let message =
                     format!("the roots are not the nodes without dependencies: here should be {place}");

@@ -6,6 +6,7 @@
 
 use super::FileError;
 use super::fields::{self, Line, last_line, lines};
+use crate::narrow::exact;
 use crate::units::{Rate, Time};
 use std::collections::BTreeSet;
 
@@ -52,7 +53,7 @@ pub fn read(text: &str) -> Result<Network, FileError> {
     let first = lines.next().ok_or_else(|| missing("the line `nodes switches links`"))?;
     let counts = Counts::read(&first)?;
     let mut switches = BTreeSet::new();
-    while (switches.len() as u32) < counts.switches {
+    while exact::<u32>(switches.len()) < counts.switches {
         let line = lines.next().ok_or_else(|| missing("the ids of all switches"))?;
         for index in 0..line.fields.len() {
             let id = node(&line, index, &counts)?;
@@ -60,7 +61,7 @@ pub fn read(text: &str) -> Result<Network, FileError> {
                 return Err(line.error(format!("switch {id} is listed twice")));
             }
         }
-        if switches.len() as u32 > counts.switches {
+        if exact::<u32>(switches.len()) > counts.switches {
             let message =
                 format!("{} switches where the first line says {}", switches.len(), counts.switches);
             return Err(line.error(message));
@@ -80,7 +81,7 @@ impl Counts {
             3 => Counts {
                 nodes: line.count(0, "the number of nodes")?,
                 switches: line.count(1, "the number of switches")?,
-                links: line.count::<u64>(2, "the number of links")? as usize,
+                links: exact::<usize>(line.count::<u64>(2, "the number of links")?),
             },
             6 => {
                 let more: u32 = line.count(2, "the number of NVSwitches")?;
@@ -88,7 +89,7 @@ impl Counts {
                 Counts {
                     nodes: line.count(0, "the number of nodes")?,
                     switches: switches.ok_or_else(|| line.error("too many switches"))?,
-                    links: line.count::<u64>(4, "the number of links")? as usize,
+                    links: exact::<usize>(line.count::<u64>(4, "the number of links")?),
                 }
             }
             found => {

@@ -5,6 +5,7 @@
 
 use super::FileError;
 use super::fields::{Line, last_line, lines};
+use crate::narrow::exact;
 use crate::units::{Rate, Time};
 use std::collections::BTreeMap;
 
@@ -120,7 +121,7 @@ fn header_value<'a>(header: &'a Section, key: &str, last: usize) -> Result<&'a u
 /// A number that is above zero and below what memory could hold.
 fn small(number: u64, line: usize) -> Result<u32, FileError> {
     match number {
-        1..=1_000_000 => Ok(number as u32),
+        1..=1_000_000 => Ok(exact::<u32>(number)),
         _ => Err(FileError::new(line, format!("{number}; write a number from 1 to 1000000"))),
     }
 }

@@ -1,6 +1,7 @@
 //! What must hold of a program before it is executed.
 
 use super::{Collective, LONGEST, MOST_BYTES, Program, Rank, Sizes, Work};
+use crate::narrow::exact;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
@@ -232,7 +233,7 @@ impl Rank {
         let count = self.operations().len();
         let mut left = vec![0_u32; count];
         let mut dependents: Vec<Vec<u32>> = vec![Vec::new(); count];
-        for place in 0..count as u32 {
+        for place in 0..exact::<u32>(count) {
             for dependency in self.dependencies(place) {
                 let Some(of) = dependents.get_mut(dependency.on as usize) else {
                     return Err((
@@ -244,7 +245,8 @@ impl Rank {
                 left[place as usize] += 1;
             }
         }
-        let mut ready: Vec<u32> = (0..count as u32).filter(|&place| left[place as usize] == 0).collect();
+        let mut ready: Vec<u32> =
+            (0..exact::<u32>(count)).filter(|&place| left[place as usize] == 0).collect();
         while let Some(place) = ready.pop() {
             for &dependent in &dependents[place as usize] {
                 left[dependent as usize] -= 1;
@@ -254,7 +256,7 @@ impl Rank {
             }
         }
         match left.iter().position(|&left| left > 0) {
-            Some(place) => Err((place as u32, "depends on itself, by way of others".to_owned())),
+            Some(place) => Err((exact::<u32>(place), "depends on itself, by way of others".to_owned())),
             None => Ok(()),
         }
     }

@@ -10,6 +10,7 @@ mod span;
 pub use check::Problem;
 pub use span::Span;
 
+use crate::narrow::exact;
 use crate::units::Time;
 
 /// The longest computation: some 53 days.
@@ -224,7 +225,7 @@ impl Program {
             self.names.push(name.to_owned());
             self.names.len() - 1
         });
-        place as u32
+        exact::<u32>(place)
     }
 
     /// How many operations all ranks have.

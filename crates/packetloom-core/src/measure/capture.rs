@@ -6,6 +6,7 @@
 
 use super::best::Format;
 use crate::flow::{FlowId, HostId};
+use crate::narrow::exact;
 use crate::packet::Kind;
 use crate::units::{Rate, Time};
 
@@ -98,7 +99,7 @@ pub fn pcapng(captures: &[Capture], format: Format, size_of: impl Fn(FlowId) -> 
     let mut packets: Vec<(usize, &Captured)> = packets.collect();
     packets.sort_by_key(|(link, packet)| (packet.at, *link));
     for (link, packet) in packets {
-        block(&mut file, 6, |body| enhanced_packet(body, link as u32, packet, format, &size_of));
+        block(&mut file, 6, |body| enhanced_packet(body, exact::<u32>(link), packet, format, &size_of));
     }
     file
 }
@@ -110,14 +111,14 @@ fn block(file: &mut Vec<u8>, kind: u32, write: impl FnOnce(&mut Vec<u8>)) {
     file.extend([0; 4]);
     write(file);
     file.resize(file.len().next_multiple_of(4), 0);
-    let length = (file.len() - start + 4) as u32;
+    let length = exact::<u32>(file.len() - start + 4);
     file[start + 4..start + 8].copy_from_slice(&length.to_le_bytes());
     file.extend(length.to_le_bytes());
 }
 
 fn option(body: &mut Vec<u8>, code: u16, value: &[u8]) {
     body.extend(code.to_le_bytes());
-    body.extend((value.len() as u16).to_le_bytes());
+    body.extend(exact::<u16>(value.len()).to_le_bytes());
     body.extend(value);
     body.resize(body.len().next_multiple_of(4), 0);
 }
@@ -143,9 +144,9 @@ fn enhanced_packet(
     for word in [
         link,
         (ns >> 32) as u32,
-        ns as u32,
-        headers.len() as u32,
-        headers.len() as u32 + u32::from(payload_bytes),
+        (ns & 0xffff_ffff) as u32,
+        exact::<u32>(headers.len()),
+        exact::<u32>(headers.len()) + u32::from(payload_bytes),
     ] {
         body.extend(word.to_le_bytes());
     }
@@ -154,33 +155,30 @@ fn enhanced_packet(
 
 /// The headers of a packet, and how much payload follows them.
 fn frame(packet: &Captured, format: Format, flow_bytes: u64) -> (Vec<u8>, u16) {
-    let in_bytes = |packets: u32| (u64::from(packets) * format.mss_bytes).min(flow_bytes) as u32;
+    let in_bytes = |packets: u32| (u64::from(packets) * format.mss_bytes).min(flow_bytes);
     let (protocol, transport, payload) = match &packet.segment {
         Segment::Datagram => {
             let payload = usize::from(packet.size_bytes).saturating_sub(IP_BYTES + UDP_BYTES);
-            (17, udp(packet, payload as u16), payload as u16)
+            (17, udp(packet, exact::<u16>(payload)), exact::<u16>(payload))
         }
         Segment::Data { seq } => {
             let begin = in_bytes(*seq);
             let payload = if packet.kind == Kind::Data { in_bytes(seq + 1) - begin } else { 0 };
-            let flags =
-                if u64::from(begin + payload) == flow_bytes { ACK_FLAG | PUSH_FLAG } else { ACK_FLAG };
-            (6, tcp(packet, begin.wrapping_add(1), 1, flags, &[]), payload as u16)
+            let flags = if begin + payload == flow_bytes { ACK_FLAG | PUSH_FLAG } else { ACK_FLAG };
+            (6, tcp(packet, place(begin), 1, flags, &[]), exact::<u16>(payload))
         }
         Segment::Syn => {
             let payload = if packet.kind == Kind::Data { in_bytes(1) } else { 0 };
-            (6, tcp(packet, 0, 0, SYN_FLAG, &[]), payload as u16)
+            (6, tcp(packet, 0, 0, SYN_FLAG, &[]), exact::<u16>(payload))
         }
-        Segment::SynAck { next } => {
-            (6, tcp(packet, 0, in_bytes(*next).wrapping_add(1), SYN_FLAG | ACK_FLAG, &[]), 0)
-        }
+        Segment::SynAck { next } => (6, tcp(packet, 0, place(in_bytes(*next)), SYN_FLAG | ACK_FLAG, &[]), 0),
         Segment::Ack { next, blocks, echo } => {
             let blocks: Vec<(u32, u32)> = blocks
                 .iter()
-                .map(|&(first, packets)| (in_bytes(first) + 1, in_bytes(first + packets) + 1))
+                .map(|&(first, packets)| (place(in_bytes(first)), place(in_bytes(first + packets))))
                 .collect();
             let flags = if *echo { ACK_FLAG | ECE_FLAG } else { ACK_FLAG };
-            (6, tcp(packet, 1, in_bytes(*next).wrapping_add(1), flags, &blocks), 0)
+            (6, tcp(packet, 1, place(in_bytes(*next)), flags, &blocks), 0)
         }
     };
     let mut headers = Vec::with_capacity(ETHERNET_BYTES + IP_BYTES + transport.len());
@@ -189,7 +187,7 @@ fn frame(packet: &Captured, format: Format, flow_bytes: u64) -> (Vec<u8>, u16) {
         headers.extend(host.to_be_bytes());
     }
     headers.extend([8, 0]);
-    headers.extend(ip(packet, protocol, transport.len() as u16 + payload));
+    headers.extend(ip(packet, protocol, exact::<u16>(transport.len()) + payload));
     headers.extend(transport);
     (headers, payload)
 }
@@ -200,7 +198,7 @@ fn address(host: HostId) -> [u8; 4] {
 }
 
 fn ip(packet: &Captured, protocol: u8, content_bytes: u16) -> Vec<u8> {
-    let length = IP_BYTES as u16 + content_bytes;
+    let length = exact::<u16>(IP_BYTES) + content_bytes;
     let mut header = vec![0x45, packet.class << 2 | packet.ecn];
     header.extend(length.to_be_bytes());
     // No identification; don't fragment; 64 hops; the checksum comes below.
@@ -209,9 +207,14 @@ fn ip(packet: &Captured, protocol: u8, content_bytes: u16) -> Vec<u8> {
     header.extend(address(packet.dst));
     let sum: u32 = header.chunks(2).map(|pair| u32::from(pair[0]) << 8 | u32::from(pair[1])).sum();
     let folded = (sum & 0xffff) + (sum >> 16);
-    let checksum = !(((folded & 0xffff) + (folded >> 16)) as u16);
+    let checksum = !exact::<u16>((folded & 0xffff) + (folded >> 16));
     header[10..12].copy_from_slice(&checksum.to_be_bytes());
     header
+}
+
+/// Where what comes after so many bytes is in TCP's sequence: its numbers begin with the SYN's, and wrap (RFC 9293 §3.4).
+fn place(bytes: u64) -> u32 {
+    ((bytes + 1) & 0xffff_ffff) as u32
 }
 
 /// The sender's and the receiver's port: together they identify a flow.
@@ -224,7 +227,7 @@ fn ports(packet: &Captured) -> [u16; 2] {
 }
 
 fn udp(packet: &Captured, payload_bytes: u16) -> Vec<u8> {
-    let words = [ports(packet)[0], ports(packet)[1], UDP_BYTES as u16 + payload_bytes, 0];
+    let words = [ports(packet)[0], ports(packet)[1], exact::<u16>(UDP_BYTES) + payload_bytes, 0];
     words.into_iter().flat_map(u16::to_be_bytes).collect()
 }
 
@@ -235,14 +238,14 @@ fn tcp(packet: &Captured, seq: u32, ack: u32, flags: u8, blocks: &[(u32, u32)]) 
     // The window has its largest value; no checksum, no urgent data.
     header.extend([0, flags, 0xff, 0xff, 0, 0, 0, 0]);
     if !blocks.is_empty() {
-        header.extend([1, 1, 5, 2 + 8 * blocks.len() as u8]);
+        header.extend([1, 1, 5, 2 + 8 * exact::<u8>(blocks.len())]);
         for (begin, end) in blocks {
             header.extend(begin.to_be_bytes());
             header.extend(end.to_be_bytes());
         }
     }
     debug_assert!(header.len() >= TCP_BYTES && header.len().is_multiple_of(4));
-    header[12] = (header.len() as u8 / 4) << 4;
+    header[12] = (exact::<u8>(header.len()) / 4) << 4;
     header
 }
 

@@ -1,5 +1,6 @@
 //! A queue's length over time: its time-weighted distribution and, on request, samples.
 
+use crate::narrow::{narrow, saturated};
 use crate::queue::Occupancy;
 use crate::units::Time;
 
@@ -128,7 +129,7 @@ impl QueueRecorder {
 
     /// The length that is not exceeded for this share of the time (a bucket's upper end), in bytes.
     pub fn percentile_bytes(&self, share: f64) -> u64 {
-        let enough = (self.since.as_ps() as f64 * share) as u64;
+        let enough = saturated::<u64>(self.since.as_ps() as f64 * share);
         let mut total = 0;
         for (bucket, span) in self.spans.iter().enumerate() {
             total += span.as_ps();
@@ -153,11 +154,11 @@ impl QueueRecorder {
 
 fn bucket(bytes: u64) -> usize {
     if bytes < EXACT {
-        return bytes as usize;
+        return narrow::<usize>(bytes);
     }
     let octave = bytes.ilog2() - EXACT.ilog2();
     let within = (bytes >> (octave + 1)) - EXACT / 2;
-    (EXACT + u64::from(octave) * EXACT / 2 + within) as usize
+    narrow::<usize>(EXACT + u64::from(octave) * EXACT / 2 + within)
 }
 
 fn upper_end(bucket: usize) -> u64 {

@@ -32,7 +32,7 @@ pub struct Stamp {
 impl Stamp {
     /// It leaves a switch by a link.
     pub fn take(&mut self, link: u32) {
-        self.way = mix(u64::from(self.way) << 32 | u64::from(link)) as u32;
+        self.way = (mix(u64::from(self.way) << 32 | u64::from(link)) & 0xffff_ffff) as u32;
     }
 }
 

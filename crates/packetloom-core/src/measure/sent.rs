@@ -1,5 +1,6 @@
 //! What a link carried over time.
 
+use crate::narrow::narrow;
 use crate::units::Time;
 
 /// Bytes put onto one link, interval by interval: of all packets, and of data by traffic class.
@@ -19,7 +20,7 @@ impl SentRecorder {
 
     /// A packet starts; `class` if it is data.
     pub fn note(&mut self, start: Time, size_bytes: u16, class: Option<u8>) {
-        let nth = (start.as_ps() / self.interval.as_ps()) as usize;
+        let nth = narrow::<usize>(start.as_ps() / self.interval.as_ps());
         add(&mut self.all, nth, size_bytes);
         if let Some(class) = class.map(usize::from) {
             if class >= self.data_by_class.len() {

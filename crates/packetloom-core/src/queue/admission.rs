@@ -2,6 +2,7 @@
 //! buffers.
 
 use super::{Built, Occupancy, Queue, has_room, limit, pool_bytes};
+use crate::narrow::saturated;
 use crate::random::Stream;
 use crate::spec::{ALWAYS, Complaint, Component, Fallback, Kind, Made, Needs, Param, Value, Values};
 
@@ -242,7 +243,7 @@ pub(super) enum Marking {
 impl Marking {
     /// Never up to `min`, always above `max`, in between with a probability that rises linearly to this.
     pub(super) fn between(min: u64, max: u64, probability: f64) -> Marking {
-        Marking::Between { min, max, probability_q32: (probability * 4_294_967_296.0) as u64 }
+        Marking::Between { min, max, probability_q32: saturated::<u64>(probability * 4_294_967_296.0) }
     }
 
     /// Whether a packet is marked where so much waits.
@@ -288,7 +289,11 @@ impl Pool {
     /// The pool that a queue's values specify.
     pub fn build(values: &Values) -> Option<Pool> {
         let size_bytes = pool_bytes(values)?;
-        Some(Pool { size_bytes, alpha_q10: (values.number("pool_alpha") * 1024.0) as u64, used_bytes: 0 })
+        Some(Pool {
+            size_bytes,
+            alpha_q10: saturated::<u64>(values.number("pool_alpha") * 1024.0),
+            used_bytes: 0,
+        })
     }
 
     /// Whether a port with so much queued may take a packet in.

@@ -15,6 +15,7 @@ use super::shared_buffer::{
 use super::{Buffer, Built, Counts, Departure, Holds, Joined, Occupancy, Opening, Queue, Site};
 use super::{CLASSES, CONTROL, charged_class};
 use crate::link_message::LinkMessage;
+use crate::narrow::narrow;
 use crate::packet::{Kind as PacketKind, Packet};
 use crate::packets::{PacketId, Packets};
 use crate::random::Stream;
@@ -188,7 +189,7 @@ pub fn short_of_credit(queue: &Values, topology: &Topology, packet_bytes: u64) -
             + back.latency
             + takes(link, 2 * packet_bytes)
             + takes(back, spacing.max(packet_bytes));
-        (u128::from(trip.as_ps()) * u128::from(link.rate.as_bps())).div_ceil(8_000_000_000_000) as u64
+        narrow::<u64>((u128::from(trip.as_ps()) * u128::from(link.rate.as_bps())).div_ceil(8_000_000_000_000))
     };
     let to_switches = topology.links.iter().enumerate().filter(|(_, link)| link.dst >= topology.hosts);
     let most = to_switches.map(needed).max()?;
@@ -361,12 +362,12 @@ impl Holds for Cbfc {
             self.note_first(class, packets);
         }
         if class != usize::from(CONTROL) {
-            self.served = class as u32;
+            self.served = narrow::<u32>(class);
         }
         if bytes > 0 {
             self.used_bytes[class] += if self.needs_credit { bytes } else { 0 };
             let from = packets.ingress(id);
-            self.last = Some(Departure { from, class: class as u8, bytes: bytes as u16 });
+            self.last = Some(Departure { from, class: narrow::<u8>(class), bytes: narrow::<u16>(bytes) });
         }
         let left = self.classes[class].queued();
         let packet = packets.get_mut(id);

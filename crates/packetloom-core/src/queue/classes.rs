@@ -4,6 +4,7 @@
 //! its balance is above zero, so which packet it sends is chosen only when the link is free.
 
 use super::{Admission, Buffer, Built, Counts, Holds, Joined, Occupancy, Opening, Queue, Verdict};
+use crate::narrow::{exact, narrow};
 use crate::packets::{PacketId, Packets};
 use crate::random::Stream;
 use crate::spec::{ALWAYS, Complaint, Component, Fallback, Kind, Made, Param, Value, Values};
@@ -187,7 +188,7 @@ impl Classes {
         let class = |quantum_bytes| Class { quantum_bytes, balance_bytes: 0, buffer: Buffer::build(&inner) };
         let weighted = |weight: &Value| {
             let &Value::Count(weight) = weight else { panic!("a weight is {weight:?}") };
-            class(weight as i64 * QUANTUM_BYTES)
+            class(narrow::<i64>(weight) * QUANTUM_BYTES)
         };
         let strict = values.optional_count("strict");
         Classes {
@@ -201,7 +202,7 @@ impl Classes {
             served: false,
             queued: Occupancy::default(),
             ring: VecDeque::new(),
-            most_in_ring: values.count("ring") as usize,
+            most_in_ring: exact::<usize>(values.count("ring")),
         }
     }
 

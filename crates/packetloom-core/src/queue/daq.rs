@@ -3,6 +3,7 @@
 
 use super::{Buffer, Built, Counts, Departure, Holds, Joined, Occupancy, Opening, Queue, Site};
 use crate::link_message::LinkMessage;
+use crate::narrow::{exact, narrow, saturated};
 use crate::packet::{Kind, Packet};
 use crate::packets::{PacketId, Packets};
 use crate::random::Stream;
@@ -131,7 +132,7 @@ fn capacity(queue: &Values) -> [u64; CLASSES] {
 
 /// What is for workers that a query asks.
 pub(super) fn lent_bytes(queue: &Values) -> u64 {
-    (queue.bytes("short_capacity") as f64 * queue.number("query_share")) as u64
+    saturated::<u64>(queue.bytes("short_capacity") as f64 * queue.number("query_share"))
 }
 
 /// The queue, if nothing has to be set aside for the answers to queries.
@@ -151,7 +152,7 @@ pub(super) fn credit_bytes(queue: &Values) -> Option<u64> {
 /// With no more time left than this a flow is urgent.
 pub fn threshold(queue: &Values) -> Option<Time> {
     let is_daq = queue.kind == COMPONENT.kind;
-    is_daq.then(|| Time((queue.number("ratio") * queue.time("rtt").as_ps() as f64) as u64))
+    is_daq.then(|| Time(saturated::<u64>(queue.number("ratio") * queue.time("rtt").as_ps() as f64)))
 }
 
 /// Hosts must take part, and every link must have credit for a full packet, or it could never send one.
@@ -234,11 +235,11 @@ impl Daq {
         let threshold_us = threshold(values).map_or(0, |threshold| threshold.as_ps() / 1_000_000);
         let ratio = values.number("weight_ratio");
         Daq {
-            threshold_us: threshold_us.min(u64::from(NO_DEADLINE) - 1) as u32,
+            threshold_us: narrow::<u32>(threshold_us.min(u64::from(NO_DEADLINE) - 1)),
             capacity: capacity(values),
             common_bytes: common_bytes(values),
-            quantum: [ratio, 1.0].map(|weight| (weight / ratio.min(1.0) * QUANTUM_BYTES) as i64),
-            credit_bytes: values.bytes("credit") as u16,
+            quantum: [ratio, 1.0].map(|weight| saturated::<i64>(weight / ratio.min(1.0) * QUANTUM_BYTES)),
+            credit_bytes: exact::<u16>(values.bytes("credit")),
             control: VecDeque::new(),
             short: [VecDeque::new(), VecDeque::new()],
             long: VecDeque::new(),
@@ -272,13 +273,13 @@ impl Daq {
         let line = if line == 2 { &mut self.long } else { &mut self.short[line] };
         let Waiting { id, size_bytes, from } = line.pop_front()?;
         let size = u64::from(size_bytes);
-        self.balance[class] -= size as i64;
+        self.balance[class] -= narrow::<i64>(size);
         self.bytes[class] -= size;
         self.queued.remove(size_bytes);
         if let Some(credits) = &mut self.credits {
             credits[class] -= size;
         }
-        self.last = Some(Departure { from, class: class as u8, bytes: size_bytes });
+        self.last = Some(Departure { from, class: narrow::<u8>(class), bytes: size_bytes });
         Some(id)
     }
 
@@ -395,7 +396,7 @@ impl Holds for Daq {
         credits[SHORT] -= bytes;
         self.windows[SHORT] -= bytes;
         self.borrowed -= bytes;
-        let message = LinkMessage::Credit { class: SHORT as u8, bytes: bytes as u32 };
+        let message = LinkMessage::Credit { class: narrow::<u8>(SHORT), bytes: narrow::<u32>(bytes) };
         (bytes > 0).then_some((message, self.credit_bytes))
     }
 

@@ -2,6 +2,7 @@
 //! its own but its two ends, and to send its first packet reads no more than that packet.
 
 use super::Occupancy;
+use crate::narrow::narrow;
 use crate::packets::{PacketId, Packets};
 
 /// A queue of packets.
@@ -85,7 +86,8 @@ impl List {
 
     /// All, from the first to the last.
     pub fn iter<H: Copy + Default>(&self, packets: &Packets<H>) -> impl Iterator<Item = PacketId> {
-        std::iter::successors(self.first(), |&id| Some(packets.next(id))).take(self.queued.packets as usize)
+        std::iter::successors(self.first(), |&id| Some(packets.next(id)))
+            .take(narrow::<usize>(self.queued.packets))
     }
 }
 

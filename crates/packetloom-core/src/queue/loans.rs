@@ -1,6 +1,7 @@
 //! The buffer that a DAQ switch lends to workers for the flows that a query requests.
 
 use super::daq;
+use crate::narrow::narrow;
 use crate::packet::Packet;
 use crate::spec::Values;
 use std::collections::BTreeMap;
@@ -41,7 +42,7 @@ impl Loans {
         let more = share.saturating_sub(*lent).min(self.free_bytes);
         *lent += more;
         self.free_bytes -= more;
-        query.set_loan(more as u32);
+        query.set_loan(narrow::<u32>(more));
     }
 
     /// What a host had comes back by its link; returns whether it was a host's.

@@ -7,6 +7,7 @@ use super::list::List;
 use super::{Buffer, Built, Counts, Holds, Joined, Occupancy, Opening, Queue, Site};
 use crate::engine::SchemeError;
 use crate::flow::FlowId;
+use crate::narrow::{exact, narrow};
 use crate::packet::{Kind, Packet};
 use crate::packets::{PacketId, Packets};
 use crate::random::Stream;
@@ -136,7 +137,7 @@ exported! {
         of_lane(tools, number).packets
     }
     fn random_below(tools, count: i64) -> i64 {
-        let count = count.clamp(1, u32::MAX.into()) as u32;
+        let count = narrow::<u32>(count.clamp(1, u32::MAX.into()));
         // SAFETY: the stream outlives the call.
         unsafe { (*tools.stream).below(count) }.into()
     }
@@ -147,7 +148,7 @@ fn of_lane(tools: &QueueTools, number: i64) -> Lane {
         return Lane::default();
     }
     // SAFETY: there are so many lanes, and they outlive the call.
-    unsafe { *tools.of_lanes.add(number as usize) }
+    unsafe { *tools.of_lanes.add(narrow::<usize>(number)) }
 }
 
 /// A port's packets, its state, and what works on that.
@@ -169,7 +170,7 @@ pub struct Ruled {
 impl Ruled {
     fn of(values: &Values) -> Ruled {
         let code = code(values);
-        let lanes = code.constant("lanes").clamp(1, 255) as usize;
+        let lanes = exact::<usize>(code.constant("lanes").clamp(1, 255));
         Ruled {
             class: code.name,
             arrives: code.method(),
@@ -178,7 +179,7 @@ impl Ruled {
             lanes: vec![List::default(); lanes],
             waits: vec![Lane::default(); lanes],
             queued: Occupancy::default(),
-            trim_to_bytes: code.constant("trim_to_bytes").clamp(0, u16::MAX.into()) as u16,
+            trim_to_bytes: exact::<u16>(code.constant("trim_to_bytes").clamp(0, u16::MAX.into())),
             rate_bps: 0,
             leads_to_host: false,
         }
@@ -189,7 +190,7 @@ impl Ruled {
             bytes: signed(self.queued.bytes),
             packets: signed(self.queued.packets),
             rate_bps: self.rate_bps,
-            lanes: self.lanes.len() as i64,
+            lanes: narrow::<i64>(self.lanes.len()),
             result: 0,
             marks: 0,
             drops: 0,
@@ -232,9 +233,9 @@ impl Ruled {
 
     /// The lane of a number, if there is one.
     fn lane(&self, number: i64) -> Result<usize, SchemeError> {
-        let count = self.lanes.len() as i64;
+        let count = narrow::<i64>(self.lanes.len());
         let outside = SchemeError::Outside { what: "lane", number, count };
-        if (0..count).contains(&number) { Ok(number as usize) } else { Err(outside) }
+        if (0..count).contains(&number) { Ok(narrow::<usize>(number)) } else { Err(outside) }
     }
 
     fn trim<H>(&self, packet: &mut Packet<H>) {

@@ -1,6 +1,8 @@
 //! A ring buffer that takes fewer instructions than the standard library's: its capacity is a power of two, and it
 //! starts over whenever it is empty, so a short queue keeps to the same few entries in the cache.
 
+use crate::narrow::narrow;
+
 /// A queue of small things.
 #[derive(Clone, Debug, Default)]
 pub struct Ring<T> {
@@ -32,7 +34,7 @@ impl<T: Copy + Default> Ring<T> {
     #[inline]
     pub fn pop_front(&mut self) -> Option<T> {
         let thing = *self.front()?;
-        self.first = self.place(1) as u32;
+        self.first = narrow::<u32>(self.place(1));
         self.shorten();
         Some(thing)
     }
@@ -46,7 +48,7 @@ impl<T: Copy + Default> Ring<T> {
     #[inline]
     pub fn find_mut(&mut self, holds: impl Fn(&T) -> bool) -> Option<&mut T> {
         let nth = self.iter().position(holds)?;
-        let place = self.place(nth as u32);
+        let place = self.place(narrow::<u32>(nth));
         Some(&mut self.places[place])
     }
 

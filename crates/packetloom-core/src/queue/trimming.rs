@@ -5,6 +5,7 @@ use super::booked::{Booked, Opening};
 use super::list::List;
 use super::shared_buffer::Thresholds;
 use super::{Buffer, Built, Counts, Holds, Joined, Occupancy, Queue, Site, has_room, limit};
+use crate::narrow::exact;
 use crate::packet::{Kind, Packet};
 use crate::packets::{PacketId, Packets};
 use crate::random::Stream;
@@ -203,7 +204,7 @@ impl Trimming {
             header_capacity: Limit::of(values.get("header_capacity")),
             by_coin: values.meaning("trim", &[("coin", true), ("arrival", false)]),
             trims: values.flag("trimming"),
-            trim_to_bytes: values.bytes("trim_to") as u16,
+            trim_to_bytes: exact::<u16>(values.bytes("trim_to")),
             return_to_sender: values.flag("return_to_sender"),
             headers_per_data: values
                 .meaning("service", &[("weighted", values.count("weight")), ("strict", NO_END)]),

@@ -5,6 +5,7 @@
 
 use crate::fault::sooner;
 use crate::flow::HostId;
+use crate::narrow::exact;
 use crate::topology::{Routes, Topology};
 use crate::units::Time;
 use std::collections::{BTreeMap, BTreeSet};
@@ -76,7 +77,7 @@ fn ways(topology: &Topology, dead: &BTreeSet<usize>) -> Vec<Ways> {
     if dead.is_empty() {
         return ways;
     }
-    let edges = topology.hosts..topology.nodes.len() as u32;
+    let edges = topology.hosts..exact::<u32>(topology.nodes.len());
     for edge in edges.filter(|&edge| topology.nodes[edge as usize].tier == 1) {
         let reaches = reaching(topology, dead, edge);
         for (node, up_ports) in climbing(topology, edge) {
@@ -102,7 +103,7 @@ fn reaching(topology: &Topology, dead: &BTreeSet<usize>, edge: u32) -> Vec<bool>
     let first_host = topology.nodes[edge as usize].reach.first_host;
     reaches[edge as usize] = true;
     // Switches are numbered from the edge inwards: a way down leads to smaller numbers, one up to greater ones.
-    for node in edge + 1..topology.nodes.len() as u32 {
+    for node in edge + 1..exact::<u32>(topology.nodes.len()) {
         let at = &topology.nodes[node as usize];
         if first_host.wrapping_sub(at.reach.first_host) < at.reach.hosts && at.tier > 1 {
             reaches[node as usize] = leads(at.ports.start + at.reach.first_port_to(first_host), &reaches);
@@ -120,7 +121,7 @@ fn climbing(
     edge: u32,
 ) -> impl DoubleEndedIterator<Item = (u32, std::ops::Range<u32>)> + '_ {
     let first_host = topology.nodes[edge as usize].reach.first_host;
-    (topology.hosts..topology.nodes.len() as u32).filter_map(move |node| {
+    (topology.hosts..exact::<u32>(topology.nodes.len())).filter_map(move |node| {
         let at = &topology.nodes[node as usize];
         let is_above = first_host.wrapping_sub(at.reach.first_host) < at.reach.hosts;
         (!is_above).then(|| (node, at.ports.start + at.reach.down_ports..at.ports.end))

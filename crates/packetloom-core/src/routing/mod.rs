@@ -24,6 +24,7 @@ pub use weights::Weights;
 
 use crate::fault::{KnownRates, sooner};
 use crate::flow::{FlowId, HostId};
+use crate::narrow::narrow;
 use crate::packet::Packet;
 use crate::random::{Purpose, Stream, mix};
 use crate::spec::{self, ALWAYS, Complaint, Component, Fallback, Kind, Made, Param, Values, anything};
@@ -405,7 +406,8 @@ pub fn is_balanced(routing: &Values) -> bool {
 
 /// Whether a flow's packets all take one path on a network, and whether its answers come back by it.
 pub fn path_per_flow(routing: &Values, topology: &Topology) -> (bool, bool) {
-    let has_choice = |node: &Node| node.tier > 0 && node.ports.len() as u32 > node.reach.down_ports + 1;
+    let has_choice =
+        |node: &Node| node.tier > 0 && narrow::<u32>(node.ports.len()) > node.reach.down_ports + 1;
     let is_only = match topology.routes() {
         Some(routes) => !routes.has_choice(),
         None => !topology.nodes.iter().any(has_choice),
@@ -548,7 +550,7 @@ impl Router {
             hosts: reach.hosts,
             ports_per_host_q40: (1_u64 << 40) / u64::from(reach.hosts_per_port) + 1,
             first_up_port: reach.down_ports,
-            up_ports: node.ports.len() as u32 - reach.down_ports,
+            up_ports: narrow::<u32>(node.ports.len()) - reach.down_ports,
             policy,
         }
     }
@@ -702,7 +704,7 @@ impl Table {
         if let Some(port) = chosen.filter(|port| open.contains(port)) {
             return port;
         }
-        let count = open.len() as u32;
+        let count = narrow::<u32>(open.len());
         let nth = match policy {
             Policy::Weighted(weighted) => Policy::Ecmp { salt: weighted.salt }.choose(count, packet),
             policy => policy.choose(count, packet),
@@ -783,14 +785,16 @@ impl Learning {
                 }
             },
             Policy::Source(digit) if open.contains(&digit.of(packet.path)) => digit.of(packet.path),
-            Policy::Source(_) => open[self.random.below(open.len() as u32) as usize],
+            Policy::Source(_) => open[self.random.below(narrow::<u32>(open.len())) as usize],
             Policy::Weighted(weighted) => {
                 let port = weighted.port(packet).map(|port| port - weighted.down_ports);
-                let others =
-                    || open[Policy::Ecmp { salt: weighted.salt }.choose(open.len() as u32, packet) as usize];
+                let others = || {
+                    open[Policy::Ecmp { salt: weighted.salt }.choose(narrow::<u32>(open.len()), packet)
+                        as usize]
+                };
                 port.filter(|port| open.contains(port)).unwrap_or_else(others)
             }
-            _ => open[self.policy.choose(open.len() as u32, packet) as usize],
+            _ => open[self.policy.choose(narrow::<u32>(open.len()), packet) as usize],
         }
     }
 }

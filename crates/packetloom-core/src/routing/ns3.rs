@@ -3,6 +3,7 @@
 //! EcmpHash).
 
 use crate::flow::{FlowId, HostId};
+use crate::narrow::exact;
 use crate::packet::{Kind, Packet};
 use crate::spec::{Fallback, Kind as Written, Needs, Param, Values};
 use std::sync::Arc;
@@ -70,7 +71,7 @@ pub(super) struct Ports {
 impl Ports {
     /// Those that the routing specifies.
     pub(super) fn of(routing: &Values, of_flows: Option<FlowPorts>) -> Ports {
-        Ports { first_destination: routing.count("destination_port") as u16, of_flows }
+        Ports { first_destination: exact::<u16>(routing.count("destination_port")), of_flows }
     }
 
     /// A packet's source and destination ports; `nth` is the flow's number as its transport counts. Answers carry

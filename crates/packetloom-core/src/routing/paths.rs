@@ -7,6 +7,7 @@
 use super::entropies::Fits;
 use super::scoreboard::{Fate, Penalties, Scoreboard};
 use crate::flow::HostId;
+use crate::narrow::narrow;
 use crate::prefetch::prefetch;
 use crate::random::{Purpose, Stream};
 use crate::spec::Values;
@@ -39,7 +40,7 @@ impl Digit {
 
     /// The part of a number that names an up port.
     pub(super) fn with(self, port: u32) -> u16 {
-        (port << self.shift) as u16
+        narrow::<u16>(port << self.shift)
     }
 }
 
@@ -61,7 +62,7 @@ impl PathCode {
         let mut digits = vec![Digit::default(); topology.tier_names.len()];
         for node in topology.nodes.iter().filter(|node| node.tier > 0) {
             let digit = &mut digits[usize::from(node.tier)];
-            digit.ports = digit.ports.max(node.ports.len() as u32 - node.reach.down_ports);
+            digit.ports = digit.ports.max(narrow::<u32>(node.ports.len()) - node.reach.down_ports);
         }
         let mut shift = 0;
         for digit in &mut digits {
@@ -80,7 +81,7 @@ fn paths_up_to(tier: u8, digits: &[Digit]) -> Arc<[u16]> {
         .iter()
         .filter(|digit| digit.ports > 0)
         .fold(vec![0_u16], |paths, digit| {
-            let longer = |path| (0..digit.ports).map(move |port| path | (port << digit.shift) as u16);
+            let longer = |path| (0..digit.ports).map(move |port| path | narrow::<u16>(port << digit.shift));
             paths.into_iter().flat_map(longer).collect()
         })
         .into()
@@ -133,7 +134,9 @@ impl Choice {
                 let reaches = |level: &&Level| dst.wrapping_sub(level.first_host) < level.hosts;
                 Arc::clone(&levels.iter().find(reaches)?.paths)
             }
-            Choice::Places(routes, src) => (0..routes.paths(*src, dst)).map(|path| path as u16).collect(),
+            Choice::Places(routes, src) => {
+                (0..routes.paths(*src, dst)).map(|path| narrow::<u16>(path)).collect()
+            }
         };
         (paths.len() > 1).then_some(paths)
     }
@@ -233,7 +236,7 @@ impl Round {
     fn next(&mut self, random: &mut Stream) -> u16 {
         self.begin();
         let left = self.active - self.used;
-        let drawn = self.used + random.below(left as u32) as usize;
+        let drawn = self.used + random.below(narrow::<u32>(left)) as usize;
         self.take(drawn, left)
     }
 
@@ -241,7 +244,7 @@ impl Round {
     fn next_among(&mut self, fits: &mut Fits<'_>, random: &mut Stream) -> Option<u16> {
         self.begin();
         let left = self.active - self.used;
-        let first = random.below(left as u32) as usize;
+        let first = random.below(narrow::<u32>(left)) as usize;
         let places = (0..left).map(|step| self.used + (first + step) % left);
         let found = places.into_iter().find(|&place| fits(self.order[place]))?;
         Some(self.take(found, left))

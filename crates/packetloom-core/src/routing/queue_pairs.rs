@@ -1,6 +1,7 @@
 //! Flows that share connections, and so paths.
 
 use super::one_of;
+use crate::narrow::narrow;
 use crate::packet::Packet;
 use crate::random::{Stream, mix};
 use crate::spec::{Complaint, Kind, Param, Values};
@@ -44,7 +45,7 @@ impl QueuePairs {
     /// Those of a routing, if it has any; a switch draws its own hash.
     pub fn of(values: &Values, draws: &mut Stream) -> Option<QueuePairs> {
         let count = values.optional_count("queue_pairs")?;
-        Some(QueuePairs { salt: draws.bits(), count: count as u32 })
+        Some(QueuePairs { salt: draws.bits(), count: narrow::<u32>(count) })
     }
 
     /// The port for a packet, of so many. A subflow is a connection of its own.

@@ -3,6 +3,7 @@
 use super::{FlowPorts, Router, hosts_spread, weights};
 use crate::fault::KnownRates;
 use crate::flow::{FlowId, HostId};
+use crate::narrow::exact;
 use crate::packet::Packet;
 use crate::spec::Values;
 use crate::topology::Topology;
@@ -39,7 +40,7 @@ impl Tracer<'_> {
                 }
             })
         };
-        let routers = (0..topology.nodes.len() as u32).map(router).collect();
+        let routers = (0..exact::<u32>(topology.nodes.len())).map(router).collect();
         Tracer { topology, routers, hosts_spread: hosts_spread(routing) }
     }
 

@@ -10,6 +10,7 @@
 
 use crate::fault::KnownRates;
 use crate::flow::HostId;
+use crate::narrow::exact;
 use crate::spec::{ALWAYS, Complaint, Component, Fallback, Kind, Param, Value, Values, anything};
 use crate::topology::{Routes, Topology};
 use crate::units::{Rate, Time};
@@ -95,7 +96,7 @@ impl Choices {
         let view = View::of(topology, &whole, None);
         let edges: BTreeMap<u32, HostId> = edges(topology).iter().copied().zip(0..).collect();
         let mut each = BTreeSet::new();
-        for node in 0..topology.nodes.len() as u32 {
+        for node in 0..exact::<u32>(topology.nodes.len()) {
             let first = topology.nodes[node as usize].ports.start;
             for &host in edges.values().filter(|_| view.chooses(node)) {
                 let links: Vec<usize> =
@@ -197,7 +198,7 @@ impl View<'_> {
             None if dst.wrapping_sub(at.reach.first_host) < at.reach.hosts => {
                 vec![at.reach.first_port_to(dst)]
             }
-            None => (at.reach.down_ports..at.ports.len() as u32).collect(),
+            None => (at.reach.down_ports..exact::<u32>(at.ports.len())).collect(),
         }
     }
 
@@ -205,7 +206,7 @@ impl View<'_> {
     fn share_out(&self, (edge, host): (u32, HostId), of_nodes: &mut [BTreeMap<u32, Shares>]) {
         // A host with several links may be reached past that switch.
         let mut found = BTreeMap::from([edge, host].map(|end| (end, Paths::from([(u64::MAX, 1)]))));
-        for node in 0..self.topology.nodes.len() as u32 {
+        for node in 0..exact::<u32>(self.topology.nodes.len()) {
             if node == edge || !self.chooses(node) || node == host {
                 continue;
             }

@@ -1,6 +1,7 @@
 //! What one half of the hosts can send to the other at once.
 
 use super::Topology;
+use crate::narrow::exact;
 use crate::units::Rate;
 
 /// With more links this is not worked out.
@@ -34,7 +35,7 @@ const FAR: u32 = u32::MAX;
 
 impl Flow {
     fn of(topology: &Topology, half: u32) -> Flow {
-        let (source, sink) = (topology.nodes.len() as u32, topology.nodes.len() as u32 + 1);
+        let (source, sink) = (exact::<u32>(topology.nodes.len()), exact::<u32>(topology.nodes.len()) + 1);
         let links = topology.links.iter().map(|link| (link.src, link.dst, link.rate.as_bps()));
         let ends = (0..topology.hosts).map(|host| match host < half {
             true => (source, host, u64::MAX / 4),
@@ -46,9 +47,9 @@ impl Flow {
             arcs.extend([(dst, bps), (src, 0)]);
             starts.extend([src, dst]);
         }
-        let mut of_nodes: Vec<u32> = (0..arcs.len() as u32).collect();
+        let mut of_nodes: Vec<u32> = (0..exact::<u32>(arcs.len())).collect();
         of_nodes.sort_by_key(|&arc| starts[arc as usize]);
-        let begins = |node| of_nodes.partition_point(|&arc| starts[arc as usize] < node) as u32;
+        let begins = |node| exact::<u32>(of_nodes.partition_point(|&arc| starts[arc as usize] < node));
         let first: Vec<u32> = (0..=sink + 1).map(begins).collect();
         let nodes = sink as usize + 1;
         Flow { arcs, first, of_nodes, levels: vec![FAR; nodes], tried: vec![0; nodes], source, sink }

@@ -6,6 +6,7 @@
 use super::link::{COMMON_PARAMS, LINK_PARAMS, cable, check_common};
 use super::oversubscription::{self, uplinks};
 use super::{Builder, Reach, Topology};
+use crate::narrow::exact;
 use crate::spec::{ALWAYS, Complaint, Component, Fallback, Kind, Param, Values};
 
 const TIERS: &[&str] = &["host", "leaf", "aggregation", "core"];
@@ -106,7 +107,7 @@ impl Shape {
             return Err(Complaint::new("pods", message));
         }
         let [pods, leaves, hosts_per_leaf, planes, cores_per_plane] =
-            [pods, leaves, below, planes, cores].map(|count| count as u32);
+            [pods, leaves, below, planes, cores].map(|count| exact::<u32>(count));
         Ok(Shape { pods, leaves, hosts_per_leaf, planes, cores_per_plane })
     }
 }

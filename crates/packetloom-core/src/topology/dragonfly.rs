@@ -7,6 +7,7 @@
 
 use super::link::{COMMON_PARAMS, LINK_PARAMS, cable, check_common};
 use super::{Builder, MOST_WAYS, Reach, Topology};
+use crate::narrow::exact;
 use crate::spec::{ALWAYS, Complaint, Component, Fallback, Kind, Param, Values};
 
 const TIERS: &[&str] = &["host", "router"];
@@ -127,7 +128,7 @@ impl Shape {
         if left % 2 == 1 && self.g.is_multiple_of(2) {
             offsets.push(self.g / 2);
         }
-        let rounds = std::iter::repeat_n((1..=others).collect(), (self.a * self.h / others) as usize);
+        let rounds = std::iter::repeat_n((1..=others).collect(), exact::<usize>(self.a * self.h / others));
         let rounds = rounds.chain(std::iter::once(offsets));
         let targets = |mut offsets: Vec<u64>| {
             offsets.sort_unstable();
@@ -147,9 +148,9 @@ impl Shape {
         let mut links = Vec::new();
         for group in 0..self.g {
             let mut first = 0;
-            for (number, round) in all[group as usize].iter().enumerate() {
+            for (number, round) in all[exact::<usize>(group)].iter().enumerate() {
                 for (place, &other) in round.iter().enumerate().filter(|(_, other)| **other > group) {
-                    let back = all[other as usize][number].iter().position(|&far| far == group);
+                    let back = all[exact::<usize>(other)][number].iter().position(|&far| far == group);
                     let back = back.expect("what one group leads to leads back to it") as u64;
                     links.push([(group, first + place as u64), (other, first + back)]);
                 }
@@ -170,7 +171,7 @@ fn check(values: &Values) -> Result<(), Complaint> {
 pub(super) fn build(values: &Values) -> Result<Topology, Complaint> {
     check(values)?;
     let shape = Shape::of(values)?;
-    let [p, a, h, g] = [shape.p, shape.a, shape.h, shape.g].map(|count| count as u32);
+    let [p, a, h, g] = [shape.p, shape.a, shape.h, shape.g].map(|count| exact::<u32>(count));
     let hosts = p * a * g;
     let mut builder = Builder::new(values, TIERS);
     for _ in 0..hosts {
@@ -191,7 +192,7 @@ pub(super) fn build(values: &Values) -> Result<Topology, Complaint> {
             }
         }
     }
-    let router = |(group, port): (u64, u64)| hosts + group as u32 * a + port as u32 / h;
+    let router = |(group, port): (u64, u64)| hosts + exact::<u32>(group) * a + exact::<u32>(port) / h;
     for [one, other] in shape.global_links(values.text("arrangement") == "palm-tree") {
         builder.join(router(one), router(other), global_link);
     }

@@ -2,6 +2,7 @@
 
 use super::link::{COMMON_PARAMS, LINK_PARAMS, cable, check_common};
 use super::{Builder, Reach, Topology};
+use crate::narrow::exact;
 use crate::spec::{ALWAYS, Complaint, Component, Fallback, Kind, Param, Values};
 
 const TIERS: &[&str] = &["host", "switch"];
@@ -59,7 +60,7 @@ fn check(values: &Values) -> Result<(), Complaint> {
 
 pub(super) fn build(values: &Values) -> Result<Topology, Complaint> {
     check(values)?;
-    let (left, right) = (values.count("left") as u32, values.count("right") as u32);
+    let (left, right) = (exact::<u32>(values.count("left")), exact::<u32>(values.count("right")));
     let hosts = left + right;
     let mut builder = Builder::new(values, TIERS);
     for _ in 0..hosts {

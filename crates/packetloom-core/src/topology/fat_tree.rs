@@ -4,6 +4,7 @@
 
 use super::link::{COMMON_PARAMS, LINK_PARAMS, cable, check_common};
 use super::{Builder, Reach, Topology};
+use crate::narrow::exact;
 use crate::spec::{ALWAYS, Complaint, Component, Fallback, Kind, Param, Values};
 
 const TIERS: &[&str] = &["host", "edge", "aggregation", "core"];
@@ -58,7 +59,7 @@ fn check(values: &Values) -> Result<(), Complaint> {
 
 pub(super) fn build(values: &Values) -> Result<Topology, Complaint> {
     check(values)?;
-    let k = values.count("k") as u32;
+    let k = exact::<u32>(values.count("k"));
     let half = k / 2;
     let hosts = k * half * half;
     let (edges, cores) = (k * half, half * half);

@@ -3,6 +3,7 @@
 use super::link::{COMMON_PARAMS, check_common};
 use super::{Builder, Reach, Topology, link};
 use crate::formats::{FileError, hpcc_topology};
+use crate::narrow::exact;
 use crate::spec::{ALWAYS, Complaint, Component, Fallback, Kind, Param, Values};
 use std::collections::BTreeSet;
 
@@ -37,7 +38,7 @@ pub(super) fn build(values: &Values) -> Result<Topology, Complaint> {
 }
 
 fn lay_out(network: &hpcc_topology::Network, values: &Values) -> Result<Topology, FileError> {
-    let host_count = network.nodes - network.switches.len() as u32;
+    let host_count = network.nodes - exact::<u32>(network.switches.len());
     // First, so that a number of nodes beyond all bounds is found before anything is made of so many.
     check(network, host_count)?;
     let hosts = (0..network.nodes).filter(|id| !network.switches.contains(id));

@@ -2,6 +2,7 @@
 
 use super::link::{COMMON_PARAMS, LINK_PARAMS, cable, check_common};
 use super::{Builder, Reach, Topology};
+use crate::narrow::exact;
 use crate::spec::{ALWAYS, Complaint, Component, Fallback, Kind, Param, Values};
 
 const TIERS: &[&str] = &["host", "leaf", "spine"];
@@ -66,7 +67,7 @@ fn check(values: &Values) -> Result<(), Complaint> {
 
 pub(super) fn build(values: &Values) -> Result<Topology, Complaint> {
     check(values)?;
-    let count = |key| values.count(key) as u32;
+    let count = |key| exact::<u32>(values.count(key));
     let (spines, leaves, below) = (count("spines"), count("leaves"), count("hosts_per_leaf"));
     let hosts = leaves * below;
     let (leaf, spine) = (hosts, hosts + leaves);

@@ -1,6 +1,7 @@
 //! What cables and switches have in common in every topology.
 
 use super::{processing, retry};
+use crate::narrow::exact;
 use crate::spec::{self, ALWAYS, Complaint, Component, Fallback, Kind, Made, Param, Value, Values, anything};
 use crate::units::{Rate, Time};
 
@@ -141,7 +142,7 @@ pub(super) const FORWARDINGS: &[Made<Build>] = &[
     Made {
         component: CUT_THROUGH,
         how: |values| Forwarding::CutThrough {
-            header_bytes: values.bytes("header") as u16,
+            header_bytes: exact::<u16>(values.bytes("header")),
             underrun: values.flag("underrun"),
         },
     },

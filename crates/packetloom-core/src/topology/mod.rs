@@ -31,6 +31,7 @@ pub use routes::{PathNumber, Routes};
 pub use star::Arm;
 
 use crate::flow::HostId;
+use crate::narrow::exact;
 use crate::spec::{self, Complaint, Component, Made, Values};
 use crate::units::{ByteTime, Rate, Time};
 use std::collections::BTreeSet;
@@ -237,7 +238,7 @@ impl Topology {
     /// # Errors
     /// Where there is none.
     pub fn nodes_called(&self, name: &str, key: &str) -> Result<Vec<u32>, Complaint> {
-        let nodes = 0..self.nodes.len() as u32;
+        let nodes = 0..exact::<u32>(self.nodes.len());
         let named: Vec<u32> =
             nodes.filter(|&node| self.tier_name(node) == name || self.node_name(node) == name).collect();
         if named.is_empty() {
@@ -393,7 +394,7 @@ impl Builder {
         let ports_of = |node: u32| {
             let first = self.links.partition_point(|link| link.src < node);
             let end = self.links.partition_point(|link| link.src <= node);
-            first as u32..end as u32
+            exact::<u32>(first)..exact::<u32>(end)
         };
         let nodes = self
             .nodes
@@ -402,7 +403,7 @@ impl Builder {
             .map(|(&(tier, reach), node)| Node { tier, ports: ports_of(node), reach })
             .collect();
         Topology {
-            hosts: self.nodes.iter().filter(|(tier, _)| *tier == 0).count() as u32,
+            hosts: exact::<u32>(self.nodes.iter().filter(|(tier, _)| *tier == 0).count()),
             nodes,
             links: self.links,
             forwarding: Forwarding::of(&values.component("forwarding")),

@@ -1,5 +1,6 @@
 //! How many links upwards a switch has, given its oversubscription.
 
+use crate::narrow::saturated;
 use crate::spec::{Complaint, Kind, Values};
 use crate::units::Rate;
 
@@ -22,7 +23,7 @@ pub(super) fn uplinks(
     let links = at_one / ratio;
     // A ratio such as 3 or 2.909 may be a little off.
     if links.round() >= 1.0 && (links.round() - links).abs() <= 2e-3 * links {
-        return Ok(links.round() as u64);
+        return Ok(saturated::<u64>(links.round()));
     }
     let fewer = links.floor().max(1.0);
     let ratio_of = |links: f64| (at_one / links * 1e4).round() / 1e4;

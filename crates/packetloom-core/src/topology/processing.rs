@@ -3,6 +3,7 @@
 //! The least that it can take is a delay like any other, and part of the latency of the host's links. Only what is
 //! beyond that is drawn.
 
+use crate::narrow::saturated;
 use crate::random::Stream;
 use crate::spec::Fallback::{Absent, Required};
 use crate::spec::{ALWAYS, Complaint, Component, Kind, Param, Values, anything};
@@ -139,9 +140,9 @@ impl Processing {
     /// What one packet takes.
     pub fn draw(&self, stream: &mut Stream) -> Time {
         let Time(ps) = match self.law {
-            Law::Uniform { most } => Time((stream.unit() * most.as_ps() as f64).round() as u64),
+            Law::Uniform { most } => Time(saturated::<u64>((stream.unit() * most.as_ps() as f64).round())),
             Law::Exponential { mean, most } => {
-                most.min(Time((stream.exponential() * mean.as_ps() as f64).round() as u64))
+                most.min(Time(saturated::<u64>((stream.exponential() * mean.as_ps() as f64).round())))
             }
         };
         Time(ps - ps % self.step_ps)

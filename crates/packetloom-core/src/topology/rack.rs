@@ -2,6 +2,7 @@
 
 use super::link::{COMMON_PARAMS, LINK_PARAMS, cable, check_common};
 use super::{Builder, Reach, Topology};
+use crate::narrow::exact;
 use crate::spec::{ALWAYS, Complaint, Component, Fallback, Kind, Param, Values};
 
 const TIERS: &[&str] = &["host", "switch"];
@@ -38,7 +39,7 @@ fn check(values: &Values) -> Result<(), Complaint> {
 
 pub(super) fn build(values: &Values) -> Result<Topology, Complaint> {
     check(values)?;
-    let hosts = values.count("hosts") as u32;
+    let hosts = exact::<u32>(values.count("hosts"));
     let mut builder = Builder::new(values, TIERS);
     for _ in 0..hosts {
         builder.node(0, Reach::default());

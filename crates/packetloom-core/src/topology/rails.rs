@@ -7,6 +7,7 @@
 use super::link::{COMMON_PARAMS, Cable, LINK_PARAMS, cable, check_common, switch_delays};
 use super::oversubscription::{self, uplinks};
 use super::{Builder, MOST_WAYS, Reach, Topology};
+use crate::narrow::exact;
 use crate::spec::{ALWAYS, Complaint, Component, Fallback, Kind, Param, Values};
 use crate::units::Time;
 
@@ -128,7 +129,7 @@ impl Shape {
             return Err(Complaint::new("servers_per_rail_switch", message));
         }
         let [servers, accelerators, together, planes, spines] =
-            [servers, accelerators, together, planes, spines].map(|count| count as u32);
+            [servers, accelerators, together, planes, spines].map(|count| exact::<u32>(count));
         Ok(Shape { servers, accelerators, together, planes, spines })
     }
 }

@@ -75,7 +75,7 @@ impl LinkRetry {
     /// From a `link-retry` component that was read, if links retry.
     pub(super) fn build(values: &Values) -> Option<LinkRetry> {
         (values.kind == "llr").then(|| LinkRetry {
-            replays: values.count("replays") as u32,
+            replays: values.count_u32("replays"),
             turnaround: values.time("turnaround"),
         })
     }

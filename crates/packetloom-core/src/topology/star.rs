@@ -1,6 +1,7 @@
 //! Networks that stand for a part of a larger one: a path, or hosts around one switch.
 
 use super::{Link, MessageCosts, Node, Reach, Topology};
+use crate::narrow::exact;
 use crate::units::{Rate, Time};
 
 const TIERS: &[&str] = &["host", "switch"];
@@ -21,7 +22,7 @@ impl Topology {
     /// # Panics
     /// If there is no link, or there are not as many back.
     pub fn chain(&self, there: &[(Rate, Time)], back: &[(Rate, Time)]) -> Topology {
-        let hops = there.len() as u32;
+        let hops = exact::<u32>(there.len());
         assert!(hops > 0 && back.len() == there.len(), "a path has links, and as many lead back");
         // The nodes in the order of the path: a host, the switches, a host.
         let node = |place: u32| {
@@ -48,7 +49,7 @@ impl Topology {
     /// Hosts around one switch, which forwards as this network's switches do. Link `h` leads from host `h`, and link
     /// `arms.len() + h` to it.
     pub fn star(&self, arms: &[Arm]) -> Topology {
-        let hosts = arms.len() as u32;
+        let hosts = exact::<u32>(arms.len());
         let host = |host: u32| Node { tier: 0, ports: host..host + 1, reach: Reach::default() };
         let reach = Reach { first_host: 0, hosts, hosts_per_port: 1, down_ports: hosts };
         let switch = Node { tier: 1, ports: hosts..2 * hosts, reach };

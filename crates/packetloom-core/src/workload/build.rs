@@ -16,6 +16,7 @@ use super::sizes::Sizes;
 use super::source::{DrawnSource, Events, Label, ListSource, OpenSource, Parts};
 use crate::flow::{Flow, HostId, MOST_PACKETS};
 use crate::formats::{self, FileError, hpcc_flows, htsim_connections};
+use crate::narrow::exact;
 use crate::random::{Purpose, Stream};
 use crate::spec::{Complaint, Values};
 use crate::units::Time;
@@ -88,7 +89,7 @@ struct Common {
 pub fn source(spec: &Values, env: &Environment, index: u8, members: Members) -> Result<Built, Complaint> {
     let env = &Environment { hosts: members.count(), ..env.clone() };
     let common = Common {
-        label: Label { source: index, class: spec.count("class") as u8 },
+        label: Label { source: index, class: exact::<u8>(spec.count("class")) },
         deadlines: Deadlines::build(&spec.component("deadlines")),
         start: spec.time("start"),
         end: env.duration.unwrap_or(Time::NEVER),

@@ -1,5 +1,6 @@
 //! By when flows should be complete.
 
+use crate::narrow::saturated;
 use crate::random::Stream;
 use crate::spec::Fallback::{Required, Value as Default};
 use crate::spec::{ALWAYS, Complaint, Component, Kind, Param, Values, anything};
@@ -154,10 +155,10 @@ impl Deadlines {
             Deadlines::Fixed(span) => span,
             Deadlines::Uniform { minimum, maximum, floor } => {
                 let width = (maximum - minimum).as_ps() as f64;
-                floor.max(minimum + Time((stream.unit() * width).round() as u64))
+                floor.max(minimum + Time(saturated::<u64>((stream.unit() * width).round())))
             }
             Deadlines::Exponential { mean, floor } => {
-                floor.max(Time((stream.exponential() * mean.as_ps() as f64).round() as u64))
+                floor.max(Time(saturated::<u64>((stream.exponential() * mean.as_ps() as f64).round())))
             }
         };
         start.saturating_add(span)

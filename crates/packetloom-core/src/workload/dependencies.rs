@@ -5,6 +5,7 @@
 //! was activated, so that hosts still share nothing.
 
 use crate::flow::{Flow, FlowId, HostId};
+use crate::narrow::exact;
 use crate::units::Time;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -110,10 +111,10 @@ impl Dependencies {
     /// Adds a plan whose flows have `base` as the first of their identities. Of a flow in a plan only
     /// one trigger may make it start.
     pub fn add(&mut self, plan: &Plan, base: FlowId) {
-        let flow = |place: usize| Flow { id: base + place as FlowId, ..plan.flows[place] };
+        let flow = |place: usize| Flow { id: base + exact::<FlowId>(place), ..plan.flows[place] };
         self.free.extend((0..plan.flows.len()).map(flow).filter(|flow| flow.start != Time::NEVER));
         for planned in &plan.triggers {
-            let awaits = planned.awaits.iter().map(|&(place, done)| (base + place as FlowId, done));
+            let awaits = planned.awaits.iter().map(|&(place, done)| (base + exact::<FlowId>(place), done));
             let starts = planned.starts.iter().map(|&place| flow(place)).collect();
             let mut trigger = Trigger { shot: planned.shot, starts, delay: Time::ZERO };
             match plan.home_of(planned) {

@@ -2,6 +2,7 @@
 
 use super::job::settings;
 use crate::job::{Collective, Dependency, MOST_BYTES, Operation, Program, Rank, Sizes, Work};
+use crate::narrow::exact;
 use crate::random::Stream;
 use crate::spec::Fallback::{Required, Value as Default};
 use crate::spec::{ALWAYS, Complaint, Component, Kind, Param, Values};
@@ -144,7 +145,7 @@ pub fn program(values: &Values, ranks: u32, draws: &mut Stream) -> Result<(Progr
     for _ in 0..layers {
         let sent = routing.draw(ranks, bytes, draws);
         let back = transposed(&sent, ranks);
-        let first = program.matrices.len() as u32;
+        let first = exact::<u32>(program.matrices.len());
         program.matrices.extend([sent, back]);
         let exchange = |matrix| Work::Collective {
             operation: Collective::AllToAll,
@@ -156,7 +157,7 @@ pub fn program(values: &Values, ranks: u32, draws: &mut Stream) -> Result<(Progr
             for ((work, stream), name) in
                 [(exchange(first), 1), (compute, 0), (exchange(first + 1), 1)].into_iter().zip(names)
             {
-                let last = rank.operations().len() as u32;
+                let last = exact::<u32>(rank.operations().len());
                 let after = last.checked_sub(1).map(Dependency::on_end);
                 rank.add(Operation { work, stream: Some(stream), name }, after);
             }
@@ -179,10 +180,10 @@ impl Routing {
     /// Bytes from each rank to each other.
     fn draw(&self, ranks: u32, bytes: u64, draws: &mut Stream) -> Vec<u64> {
         let bounds = self.bounds(draws);
-        let per_rank = (self.experts / u64::from(ranks)) as usize;
+        let per_rank = exact::<usize>(self.experts / u64::from(ranks));
         let ranks = ranks as usize;
         let mut matrix = vec![0; ranks * ranks];
-        let mut choice = Choice { is_taken: vec![false; self.experts as usize], chosen: Vec::new() };
+        let mut choice = Choice { is_taken: vec![false; exact::<usize>(self.experts)], chosen: Vec::new() };
         for rank in 0..ranks {
             for _ in 0..self.tokens {
                 self.choose(&bounds, &mut choice, draws);
@@ -213,7 +214,7 @@ impl Routing {
         let mut times: Vec<(f64, usize)> =
             left.map(|(nth, &(_, expert))| (draws.exponential() / self.weight(nth), expert)).collect();
         times.sort_by(|one, other| one.0.total_cmp(&other.0));
-        let open = self.top_k as usize - choice.chosen.len();
+        let open = exact::<usize>(self.top_k) - choice.chosen.len();
         times.iter().take(open).for_each(|&(_, expert)| choice.take(expert));
     }
 
@@ -224,9 +225,9 @@ impl Routing {
 
     /// Where each expert's part of the line from 0 to 1 ends, and whose it is.
     fn bounds(&self, draws: &mut Stream) -> Vec<(f64, usize)> {
-        let mut order: Vec<usize> = (0..self.experts as usize).collect();
+        let mut order: Vec<usize> = (0..exact::<usize>(self.experts)).collect();
         for last in (1..order.len()).rev() {
-            order.swap(last, draws.below(last as u32 + 1) as usize);
+            order.swap(last, draws.below(exact::<u32>(last) + 1) as usize);
         }
         let all: f64 = (0..order.len()).map(|nth| self.weight(nth)).sum();
         let mut sum = 0.0;

@@ -10,6 +10,7 @@ use super::query::{QuerySpec, Start};
 use super::source::{ListSource, OpenSource};
 use super::spread;
 use crate::flow::{Flow, FlowId, HostId};
+use crate::narrow::exact;
 use crate::spec::{Complaint, Values};
 use crate::units::{Rate, Time};
 use std::collections::{BTreeMap, VecDeque};
@@ -130,7 +131,7 @@ impl Workload {
         let mut planned = AllPlanned { trigger_delay: Time::NEVER, ..AllPlanned::default() };
         for (index, (spec, members)) in specs.iter().zip(members::choose(specs, env)?).enumerate() {
             let among = members.describe(env.hosts);
-            let built = build::source(spec, env, index as u8, members)
+            let built = build::source(spec, env, exact::<u8>(index), members)
                 .map_err(|complaint| build::inside(&format!("workload[{index}]"), complaint))?;
             let mut fact = match built {
                 Built::Open(source, fact) => {
@@ -148,7 +149,7 @@ impl Workload {
                     fact
                 }
                 Built::Job(more, fact) => {
-                    planned.add_job(*more, index as u8);
+                    planned.add_job(*more, exact::<u8>(index));
                     fact
                 }
             };
@@ -157,7 +158,7 @@ impl Workload {
         }
         check_count(&facts, env)?;
         let base = first_chain_id(&open, env.flow_limit).saturating_add(planned.flows).min(HIGH_BASE);
-        let numbering = Numbering { base, chains: chains.len() as u32 };
+        let numbering = Numbering { base, chains: exact::<u32>(chains.len()) };
         for (number, chain) in (0..).zip(&mut chains) {
             chain.set_number(number, numbering);
         }
@@ -443,7 +444,7 @@ impl AllPlanned {
     fn add(&mut self, planned: &Planned) {
         let base = self.flows;
         self.dependencies.add(&planned.plan, base);
-        self.flows += planned.plan.flows.len() as FlowId;
+        self.flows += exact::<FlowId>(planned.plan.flows.len());
         if !planned.is_background {
             self.waiting += planned.plan.flows.len() as u64;
         }

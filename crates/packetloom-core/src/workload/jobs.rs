@@ -5,6 +5,7 @@ use super::job::settings::{self, Site};
 use super::{collective, experts, kv_cache, traces, training};
 use crate::flow::Flow;
 use crate::job::Program;
+use crate::narrow::exact;
 use crate::random::Stream;
 use crate::spec::{Complaint, Component, Values};
 
@@ -34,8 +35,8 @@ pub fn plan(
     like: Flow,
     draws: &mut Stream,
 ) -> Result<(Plan, String), Complaint> {
-    let (program, what) = program(values, site.hosts.len() as u32, draws)?;
-    let mut settings = settings::settings(values, program.ranks.len() as u32, site, like, draws)?;
+    let (program, what) = program(values, exact::<u32>(site.hosts.len()), draws)?;
+    let mut settings = settings::settings(values, exact::<u32>(program.ranks.len()), site, like, draws)?;
     if values.kind == "collective" {
         settings.algorithms.extend([collective::algorithm(values)]);
     }
@@ -75,5 +76,5 @@ fn program(values: &Values, hosts: u32, draws: &mut Stream) -> Result<(Program, 
 fn among(values: &Values, hosts: u32) -> Result<u32, Complaint> {
     let ranks = values.optional_count("ranks").unwrap_or(u64::from(hosts));
     settings::check_ranks("ranks", ranks, u64::from(hosts))?;
-    Ok(ranks as u32)
+    Ok(exact::<u32>(ranks))
 }

@@ -3,6 +3,7 @@
 
 use super::job::settings;
 use crate::job::{Dependency, MOST_BYTES, Operation, Program, Rank, Work};
+use crate::narrow::exact;
 use crate::spec::Fallback::{Required, Value as Default};
 use crate::spec::{ALWAYS, Complaint, Component, Kind, Param, Values};
 
@@ -103,7 +104,7 @@ const COMPUTE: u16 = 0;
 /// The program, and what it is in words; there are hosts for its ranks.
 pub fn program(values: &Values) -> (Program, String) {
     let [prefill, decode, requests, messages] =
-        ["prefill", "decode", "requests", "messages"].map(|key| values.count(key) as u32);
+        ["prefill", "decode", "requests", "messages"].map(|key| exact::<u32>(values.count(key)));
     let size = values.bytes("size");
     let mut program =
         Program { ranks: vec![Rank::default(); (prefill + decode) as usize], ..Program::default() };

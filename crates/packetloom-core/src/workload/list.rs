@@ -1,6 +1,7 @@
 //! Flows read from a CSV file, so that another simulator's can be replayed.
 
 use crate::flow::HostId;
+use crate::narrow::exact;
 use crate::units::Time;
 
 /// One row of the file.
@@ -160,7 +161,7 @@ fn whole(text: &str, column: &str) -> Result<u64, String> {
 
 fn host(text: &str, column: &str, hosts: u32) -> Result<HostId, String> {
     match whole(text, column)? {
-        id if id < u64::from(hosts) => Ok(id as HostId),
+        id if id < u64::from(hosts) => Ok(exact::<HostId>(id)),
         id => Err(format!("`{column}` is {id}; there is no such host, they are numbered 0 to {}", hosts - 1)),
     }
 }

@@ -4,6 +4,7 @@ use super::arrivals::LISTS;
 use super::entity;
 use super::generator::Environment;
 use crate::flow::HostId;
+use crate::narrow::{exact, saturated};
 use crate::random::{Purpose, Stream};
 use crate::spec::{Complaint, Values};
 use std::sync::Arc;
@@ -53,7 +54,7 @@ pub fn choose(specs: &[Values], env: &Environment) -> Result<Vec<Members>, Compl
     let mut members = Vec::new();
     for (index, spec) in specs.iter().enumerate() {
         let share = spec.optional_number("hosts");
-        let count = share.map(|share| (share * f64::from(env.hosts) + SHARE_TOLERANCE) as usize);
+        let count = share.map(|share| saturated::<usize>(share * f64::from(env.hosts) + SHARE_TOLERANCE));
         if count > Some(left.len()) {
             let message = "the sources' shares of the hosts add up to more than 1; write less";
             return Err(Complaint::new(&format!("workload[{index}].hosts"), message));
@@ -70,7 +71,7 @@ pub fn choose(specs: &[Values], env: &Environment) -> Result<Vec<Members>, Compl
             return Err(Complaint::new(&format!("workload[{index}].hosts"), message));
         }
         hosts.sort_unstable();
-        Ok(Members { count: hosts.len() as u32, chosen: Some(hosts.into()) })
+        Ok(Members { count: exact::<u32>(hosts.len()), chosen: Some(hosts.into()) })
     };
     specs.iter().zip(members).enumerate().map(of_source).collect()
 }

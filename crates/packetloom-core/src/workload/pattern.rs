@@ -3,6 +3,7 @@
 use super::entity;
 use super::query::QuerySpec;
 use crate::flow::HostId;
+use crate::narrow::exact;
 use crate::random::{Purpose, Stream};
 use crate::spec::Fallback::{Absent, Required, Value as Default};
 use crate::spec::{ALWAYS, Complaint, Component, Kind, Needs, Param, Values, anything};
@@ -316,7 +317,7 @@ impl Pattern {
         pairs: &mut Vec<(HostId, HostId)>,
     ) {
         let others = u64::from(hosts - 1);
-        let in_turn = (event % u64::from(hosts)) as HostId;
+        let in_turn = exact::<HostId>(event % u64::from(hosts));
         pairs.clear();
         match self {
             Pattern::Pair { src, dst } => pairs.push((*src, *dst)),
@@ -326,7 +327,7 @@ impl Pattern {
             }
             Pattern::AllToAll if turn == Turn::Round => {
                 let shift = 1 + event / u64::from(hosts) % others;
-                pairs.push((in_turn, ((u64::from(in_turn) + shift) % u64::from(hosts)) as HostId));
+                pairs.push((in_turn, exact::<HostId>((u64::from(in_turn) + shift) % u64::from(hosts))));
             }
             Pattern::RandomPairs | Pattern::AllToAll => {
                 let src = stream.below(hosts);
@@ -398,7 +399,7 @@ impl Pattern {
             Pattern::Permutation(partner) => partner[src as usize],
             Pattern::AllToAll => {
                 let shift = 1 + turn % u64::from(hosts - 1);
-                ((u64::from(src) + shift) % u64::from(hosts)) as HostId
+                exact::<HostId>((u64::from(src) + shift) % u64::from(hosts))
             }
             Pattern::Incast { receiver, .. } => receiver.expect("closed_loop_senders asked for one"),
             Pattern::Pair { dst, .. } => *dst,
@@ -415,7 +416,7 @@ fn build_incast(values: &Values, hosts: u32) -> Result<Pattern, Complaint> {
     }
     let receiver = values.optional_count("receiver").map(|receiver| host(receiver, hosts, "receiver"));
     Ok(Pattern::Incast {
-        fan_in: fan_in as u32,
+        fan_in: exact::<u32>(fan_in),
         receiver: receiver.transpose()?,
         spread: Spread::of(values),
         query: build_query(values, fan_in)?,
@@ -427,7 +428,11 @@ fn build_query(values: &Values, fan_in: u64) -> Result<Option<QuerySpec>, Compla
     let Ok(workers) = u16::try_from(fan_in) else {
         return Err(Complaint::new("fan_in", "a query can name 65535 workers; write fewer"));
     };
-    Ok(Some(QuerySpec { workers, size_bytes: size_bytes as u16, timeout: values.time("query_timeout") }))
+    Ok(Some(QuerySpec {
+        workers,
+        size_bytes: exact::<u16>(size_bytes),
+        timeout: values.time("query_timeout"),
+    }))
 }
 
 fn build_outcast(values: &Values, hosts: u32) -> Result<Pattern, Complaint> {
@@ -438,7 +443,11 @@ fn build_outcast(values: &Values, hosts: u32) -> Result<Pattern, Complaint> {
         return Err(Complaint::new("fan_out", message));
     }
     let sender = values.optional_count("sender").map(|sender| host(sender, hosts, "sender"));
-    Ok(Pattern::Outcast { fan_out: fan_out as u32, sender: sender.transpose()?, spread: Spread::of(values) })
+    Ok(Pattern::Outcast {
+        fan_out: exact::<u32>(fan_out),
+        sender: sender.transpose()?,
+        spread: Spread::of(values),
+    })
 }
 
 fn host(id: u64, hosts: u32, key: &str) -> Result<HostId, Complaint> {
@@ -446,7 +455,7 @@ fn host(id: u64, hosts: u32, key: &str) -> Result<HostId, Complaint> {
         let message = format!("there is no host {id}; hosts are numbered 0 to {}", hosts - 1);
         return Err(Complaint::new(key, message));
     }
-    Ok(id as HostId)
+    Ok(exact::<HostId>(id))
 }
 
 /// A uniform host other than `host`.

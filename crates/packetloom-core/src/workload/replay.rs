@@ -6,6 +6,7 @@ use super::list::{FlowList, ListedFlow};
 use crate::flow::{Flow, HostId};
 use crate::formats::htsim_connections::{self, Matrix, Start};
 use crate::formats::{FileError, hpcc_flows};
+use crate::narrow::exact;
 use crate::units::Time;
 use std::collections::BTreeMap;
 
@@ -33,7 +34,7 @@ pub fn from_hpcc(flows: &[hpcc_flows::Flow], env: &Environment) -> Result<FlowLi
 fn host(id: u32, env: &Environment) -> Result<HostId, String> {
     let found = match &env.host_ids[..] {
         [] => (id < env.hosts).then_some(id),
-        ids => ids.binary_search(&id).ok().map(|place| place as HostId),
+        ids => ids.binary_search(&id).ok().map(|place| exact::<HostId>(place)),
     };
     found.ok_or_else(|| format!("no host is numbered {id} in this topology"))
 }

@@ -8,6 +8,7 @@ use super::pattern::{Pattern, Turn};
 use super::query::{Query, QuerySpec, Start};
 use super::sizes::Sizes;
 use crate::flow::{Flow, HostId};
+use crate::narrow::saturated;
 use crate::random::{Purpose, Stream};
 use crate::units::Time;
 use std::collections::{BTreeMap, VecDeque};
@@ -62,7 +63,7 @@ impl Events {
         match *self {
             Events::Poisson { next, .. } => Some(next),
             Events::Periodic { gap_ps, first } => {
-                Some(first.saturating_add(Time((gap_ps * number as f64).round() as u64)))
+                Some(first.saturating_add(Time(saturated::<u64>((gap_ps * number as f64).round()))))
             }
             Events::AtOnce { at, count } => (number < count).then_some(at),
         }
@@ -76,7 +77,7 @@ impl Events {
 }
 
 fn exponential_gap(mean_ps: f64, stream: &mut Stream) -> Time {
-    Time((mean_ps * stream.exponential()).round() as u64)
+    Time(saturated::<u64>((mean_ps * stream.exponential()).round()))
 }
 
 /// Flows drawn from distributions. They come in order of start, and of being drawn where they start together.
@@ -206,7 +207,7 @@ impl DrawnSource {
     fn draw_jitter(&mut self) -> Time {
         match self.pattern.spread().jitter {
             Time::ZERO => Time::ZERO,
-            jitter => Time((self.streams.jitter.unit() * jitter.as_ps() as f64).round() as u64),
+            jitter => Time(saturated::<u64>((self.streams.jitter.unit() * jitter.as_ps() as f64).round())),
         }
     }
 

@@ -4,6 +4,7 @@
 
 use super::job::settings;
 use crate::job::{Collective, Dependency, Operation, Program, Rank, Sizes, Work};
+use crate::narrow::exact;
 use crate::spec::Fallback::{Absent, Required, Value as Default};
 use crate::spec::{ALWAYS, Complaint, Component, Kind, Param, Values};
 use crate::units::Time;
@@ -243,7 +244,7 @@ struct Names {
 
 /// The program of a step, and what it is in words.
 pub fn program(values: &Values) -> (Program, String) {
-    let count = |key| values.count(key) as u32;
+    let count = |key| exact::<u32>(values.count(key));
     let degrees = Degrees {
         tensor: count("tensor"),
         data: count("data"),

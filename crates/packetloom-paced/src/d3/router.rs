@@ -2,6 +2,7 @@
 
 use super::{Fields, HOPS, Request, base_rate};
 use crate::engine::{Moment, PathNeeds, PortAgent, PortInfo};
+use crate::narrow::saturated;
 use crate::paced::{Header, Kbps, kbps};
 use crate::packet::{Kind, Packet};
 use crate::spec::Values;
@@ -68,7 +69,7 @@ impl D3Router {
         let load = self.offered_bytes as f64 * 8e9 / interval;
         let queue = moment.drained_at.since(self.ends_at).as_ps() as f64 / interval * self.link_rate as f64;
         let change = self.alpha * (self.link_rate as f64 - load) - self.beta * queue;
-        self.capacity = (self.capacity + change as i64).clamp(0, self.link_rate);
+        self.capacity = (self.capacity + saturated::<i64>(change)).clamp(0, self.link_rate);
         if !self.is_used && queue == 0.0 {
             self.forget();
         }

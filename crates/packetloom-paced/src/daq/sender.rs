@@ -5,6 +5,7 @@ use super::{Config, Header, Role};
 use crate::Sending;
 use crate::engine::{Context, FlowStatus, Report};
 use crate::flow::Flow;
+use crate::narrow::saturated;
 use crate::packet::{Kind, Packet};
 use crate::priority::{self, Priority};
 use crate::units::Time;
@@ -152,7 +153,7 @@ impl Sender {
 fn quick_start(rtt: Time, config: &Config, context: &Context<'_, Header, Meter>) -> u32 {
     let full_packet = context.nic_time_for(config.format.data.mss_bytes + config.format.data.header_bytes);
     let packets = config.initial_window * rtt.as_ps() as f64 / full_packet.as_ps() as f64;
-    (packets as u32).max(1)
+    saturated::<u32>(packets).max(1)
 }
 
 #[cfg(test)]

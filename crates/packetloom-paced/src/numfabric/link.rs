@@ -6,6 +6,7 @@
 
 use super::header::Header;
 use crate::engine::{Leaving, Moment, PathNeeds, PortAgent, PortInfo};
+use crate::narrow::nearest;
 use crate::packet::{Kind, Packet};
 use crate::spec::Values;
 use crate::units::Time;
@@ -100,7 +101,7 @@ impl PortAgent<Header> for Link {
             self.sent_bytes += u64::from(packet.size_bytes);
         }
         if matches!(packet.kind, Kind::Data | Kind::Control) {
-            packet.header.price += self.price as f32;
+            packet.header.price += nearest(self.price);
             packet.header.links += 1;
         }
     }

@@ -1,6 +1,7 @@
 //! Swift at a sender (NUMFabric, SIGCOMM 2016 §4.1): the rate at which a flow's packets come through, and a window
 //! that keeps that rate up with a short queue at the bottleneck.
 
+use crate::narrow::saturated;
 use crate::units::{Rate, Time};
 
 /// What sets windows.
@@ -57,7 +58,7 @@ impl Pace {
         self.rate = weight * self.rate + (1.0 - weight) * sample;
         let window_bytes = self.rate * (self.base_rtt + rules.slack).as_ps() as f64;
         // Rounded up (tcp-newreno.cc): a flow always has a packet on its way.
-        self.window = (libm::ceil(window_bytes / rules.full_packet_bytes) as u32).max(1);
+        self.window = saturated::<u32>(libm::ceil(window_bytes / rules.full_packet_bytes)).max(1);
     }
 
     /// Nothing came back for too long: one packet finds out (RFC 5681; tcp-newreno.cc), and the next rate counts.

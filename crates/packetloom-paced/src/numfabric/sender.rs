@@ -7,6 +7,7 @@ use super::params::Config;
 use super::utility::Utility;
 use crate::engine::{FlowStatus, Report};
 use crate::flow::Flow;
+use crate::narrow::{narrow, nearest, saturated};
 use crate::packet::{Kind, Packet};
 use crate::rto::Rto;
 use crate::units::{Rate, Time};
@@ -103,7 +104,7 @@ impl Sender {
             window: Some(self.pace.window().into()),
             rate: None,
             rtt: self.rto.smoothed(),
-            in_flight: self.in_flight.len() as u32,
+            in_flight: narrow::<u32>(self.in_flight.len()),
             acknowledged: self.una,
             arrived: self.una,
             report: self.report,
@@ -176,14 +177,14 @@ impl Sender {
     fn weigh(&mut self, price: f64, links: u16) {
         self.inverse_weight = inverse(self.utility.rate_at(price).min(self.greatest_weight));
         if let Some(rate) = self.pace.gbps() {
-            self.residual = ((self.utility.marginal(rate) - price) / f64::from(links.max(1))) as f32;
+            self.residual = nearest((self.utility.marginal(rate) - price) / f64::from(links.max(1)));
         }
     }
 
     /// Sends what the window lets go.
     pub fn go_on(&mut self, config: &Config, context: &mut Host<'_>) {
         while self.asked_at.is_none()
-            && (self.in_flight.len() as u32) < self.pace.window()
+            && narrow::<u32>(self.in_flight.len()) < self.pace.window()
             && let Some(seq) = self.take_next()
         {
             self.send(seq, config, context);
@@ -271,7 +272,7 @@ impl Sender {
 /// A weight, given as a rate in Gb/s, as what a byte takes at it.
 fn inverse(weight: f64) -> u32 {
     // A cast keeps to the bounds of what it casts to.
-    ((BYTE_AT_1_GBPS_FS / weight + 0.5) as u32).max(1)
+    saturated::<u32>(BYTE_AT_1_GBPS_FS / weight + 0.5).max(1)
 }
 
 #[cfg(test)]

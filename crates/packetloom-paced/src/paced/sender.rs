@@ -5,6 +5,7 @@ use super::control::{Kbps, RateControl, SenderState, kbps, time_at};
 use super::header::{Header, Role};
 use crate::engine::{Context, FlowStatus, Report};
 use crate::flow::Flow;
+use crate::narrow::narrow;
 use crate::packet::{Kind, Packet};
 use crate::rto::Rto;
 use crate::units::{Rate, Time};
@@ -82,7 +83,7 @@ impl<C: RateControl> Sender<C> {
             window: None,
             rate: Some(Rate(u64::from(self.control.rate()) * 1_000)),
             rtt: self.rto.smoothed(),
-            in_flight: self.in_flight.len() as u32,
+            in_flight: narrow::<u32>(self.in_flight.len()),
             acknowledged: self.una,
             arrived: self.una,
             report: self.report,

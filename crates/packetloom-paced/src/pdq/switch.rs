@@ -3,6 +3,7 @@
 use super::list::{Entry, List};
 use super::{Fields, NOBODY, ROUND_TRIP};
 use crate::engine::{Moment, PathNeeds, PortAgent, PortInfo};
+use crate::narrow::{narrow, saturated};
 use crate::paced::{Header, Kbps, Role, kbps};
 use crate::packet::{Kind, Packet};
 use crate::spec::Values;
@@ -84,7 +85,7 @@ impl PdqSwitch {
         // What is in service is not queued.
         let backlog = moment.drained_at.since(moment.now + self.full_packet);
         let queue = backlog.as_ps() as f64 / span.as_ps() as f64;
-        self.capacity = (f64::from(self.link_rate) * (1.0 - queue).max(0.0)) as Kbps;
+        self.capacity = saturated::<Kbps>(f64::from(self.link_rate) * (1.0 - queue).max(0.0));
         self.capacity_until = moment.now + span;
     }
 }
@@ -102,7 +103,7 @@ impl PortAgent<Header<Fields>> for PdqSwitch {
             capacity_until: Time::ZERO,
             full_packet: port.rate.time_for(transport.bytes("mss") + transport.bytes("header")),
             early_start: transport.number("early_start"),
-            probe_spacing: (transport.number("probe_spacing") * f64::from(ROUND_TRIP)) as u32,
+            probe_spacing: saturated::<u32>(transport.number("probe_spacing") * f64::from(ROUND_TRIP)),
             dampening: transport.time("dampening"),
             resumed_at: None,
         }
@@ -131,7 +132,7 @@ impl PortAgent<Header<Fields>> for PdqSwitch {
         let place = self.list.position(packet.flow);
         if fields.paused_by == self.name {
             // Suppressed probing: those further behind ask less often.
-            let before = place.unwrap_or(self.list.len()) as u32;
+            let before = narrow::<u32>(place.unwrap_or(self.list.len()));
             fields.probe_every = fields.probe_every.max(self.probe_spacing.saturating_mul(before));
         }
         if let Some(place) = place {

@@ -9,6 +9,7 @@ pub use flows::Connected;
 pub use handshake::Place;
 pub use in_order::InOrder;
 
+use crate::narrow::exact;
 use crate::packet_format::PacketFormat;
 use crate::pool;
 use crate::spec::{ALWAYS, Complaint, Component, Fallback, Kind, Param, Values, anything};
@@ -127,7 +128,7 @@ impl Rule {
     pub fn of(transport: &Values) -> Option<Rule> {
         let values = transport.component(PARAM.name);
         matches!(values.kind.as_str(), "fresh" | "pool").then(|| Rule {
-            message_bytes: values.bytes("message") as u16,
+            message_bytes: exact::<u16>(values.bytes("message")),
             req_timeout: values.time("req_timeout"),
             rep_timeout: values.time("rep_timeout"),
             kept: (values.kind == "pool").then(|| pool::Rule::of(&values)),

@@ -1,5 +1,6 @@
 //! What DCQCN's two machines share: their constants, and arithmetic with rates.
 
+use crate::narrow::saturated;
 use crate::spec::Values;
 use crate::units::{Rate, Time};
 use packetloom_transport::FixedRate;
@@ -121,7 +122,7 @@ impl Constants {
 
 /// A share of a rate, cut off to whole bits per second.
 pub fn share(rate: Rate, of_it: f64) -> Rate {
-    Rate((rate.as_bps() as f64 * of_it) as u64)
+    Rate(saturated::<u64>(rate.as_bps() as f64 * of_it))
 }
 
 /// Halfway between two rates, as ns-3 adds their halves.

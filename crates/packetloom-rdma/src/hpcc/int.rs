@@ -3,6 +3,7 @@
 use super::super::header::Header;
 use super::pint::Average;
 use crate::engine::{Leaving, Moment, PortAgent, PortInfo};
+use crate::narrow::narrow;
 use crate::packet::{Kind, Packet};
 use crate::spec::Values;
 use crate::units::{Rate, Time};
@@ -78,7 +79,7 @@ impl Widths {
         Hop {
             at: Time::from_ns(hop.at.as_ps() / 1_000 % Widths::TIME_NS),
             sent_bytes: sent_units * sent_unit,
-            queue_bytes: (queue_units * queue_unit) as u32,
+            queue_bytes: narrow::<u32>(queue_units * queue_unit),
             ..hop
         }
     }

@@ -11,6 +11,7 @@ use super::config::bdp_bytes;
 use super::control::{AckInfo, Control, FlowPath};
 use super::params::{Defaults, check, core, default_of};
 use super::presets;
+use crate::narrow::saturated;
 use crate::spec::{ALWAYS, Complaint, Component, Fallback, Kind, Needs, Param, Value, Values};
 use crate::units::{Rate, Time};
 use int::Widths;
@@ -293,7 +294,7 @@ impl Control for HpccControl {
     }
 
     fn window_bytes(&self) -> u64 {
-        (self.window as u64).max(1)
+        saturated::<u64>(self.window).max(1)
     }
 }
 
@@ -373,7 +374,7 @@ impl HpccControl {
     /// The simulator's step from a reference rate.
     fn rate_after(&self, settings: &Settings, reference: Rate, divisor: f64) -> Rate {
         let Increase::Rate(added) = settings.increase else { return reference };
-        let reduced = (reference.as_bps() as f64 / divisor) as u64;
+        let reduced = saturated::<u64>(reference.as_bps() as f64 / divisor);
         Rate(reduced.saturating_add(added.as_bps())).max(settings.min_rate).min(self.path.rate)
     }
 
@@ -397,7 +398,7 @@ impl HpccControl {
     /// R = W / T.
     fn pace(&self) -> Rate {
         let bps = self.window * 8e12 / self.path.base_rtt.as_ps() as f64;
-        Rate((bps as u64).max(1)).min(self.path.rate)
+        Rate(saturated::<u64>(bps).max(1)).min(self.path.rate)
     }
 }
 

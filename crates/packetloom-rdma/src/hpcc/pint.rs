@@ -6,6 +6,7 @@
 //! products from tables of 16 and 20 bits, as hardware must; here they are exact.
 
 use crate::engine::{Leaving, PortInfo};
+use crate::narrow::saturated;
 use crate::random::{Purpose, Stream};
 use crate::spec::Values;
 use crate::units::{Rate, Time};
@@ -36,7 +37,7 @@ impl Code {
         let below = libm::floor(libm::log(shares) / libm::log(self.base));
         let (low, high) = (libm::pow(self.base, below), libm::pow(self.base, below + 1.0));
         let is_high = draw < (shares - low) / (high - low);
-        below as u16 + u16::from(is_high)
+        saturated::<u16>(below) + u16::from(is_high)
     }
 }
 

@@ -6,6 +6,7 @@ use crate::config::bdp_bytes;
 use crate::control::{AckInfo, FlowPath};
 use crate::engine::RateError;
 use crate::hpcc::Hop;
+use crate::narrow::{narrow, saturated};
 use crate::units::{Rate, Time};
 use crate::user_class::signed;
 
@@ -119,16 +120,16 @@ impl Pace {
     }
 
     pub(super) fn rate(&self) -> Rate {
-        Rate(self.rate_bps as u64)
+        Rate(saturated::<u64>(self.rate_bps))
     }
 
     pub(super) fn window_bytes(&self) -> u64 {
-        if self.window_bytes == NO_WINDOW { u64::MAX } else { self.window_bytes as u64 }
+        if self.window_bytes == NO_WINDOW { u64::MAX } else { narrow::<u64>(self.window_bytes) }
     }
 
     /// Lets a method look at an answer's telemetry.
     pub(super) fn with_hops<R>(&mut self, hops: &[Hop], work: impl FnOnce(&mut Pace) -> R) -> R {
-        (self.hop_count, self.hops) = (hops.len() as i64, hops.as_ptr());
+        (self.hop_count, self.hops) = (narrow::<i64>(hops.len()), hops.as_ptr());
         let done = work(self);
         (self.hop_count, self.hops) = (0, std::ptr::null());
         done
@@ -141,7 +142,7 @@ impl Pace {
         } else if self.rate_bps < 1.0 {
             RateError::Zero
         } else if self.rate_bps > self.line_rate_bps {
-            RateError::TooLarge { line_rate: Rate(self.line_rate_bps as u64) }
+            RateError::TooLarge { line_rate: Rate(saturated::<u64>(self.line_rate_bps)) }
         } else if self.window_bytes < 1 {
             RateError::Window
         } else {
@@ -183,7 +184,7 @@ macro_rules! of_hops {
             // SAFETY: compiled code passes on the pointer that it was called with, and the hops stay while it runs.
             let hop = unsafe {
                 let pace = &*pace;
-                (0..pace.hop_count).contains(&number).then(|| &*pace.hops.add(number as usize))
+                (0..pace.hop_count).contains(&number).then(|| &*pace.hops.add(narrow(number)))
             };
             hop.map_or(-1, |$hop| $value)
         }

@@ -5,6 +5,7 @@ use crate::control::Pair;
 use crate::control::matching::{Candidate, Head, greedy};
 use crate::engine::Context;
 use crate::flow::{FlowId, HostId};
+use crate::narrow::narrow;
 use crate::packet::{Kind, Packet};
 use crate::priority;
 use std::collections::{BTreeMap, BTreeSet};
@@ -80,7 +81,7 @@ impl Arbiter {
                 priority: priority::FIRST,
                 size_bytes: config.format.ack_bytes,
                 kind: Kind::Control,
-                header: Header::Allocation { batch: batch as u32, slots },
+                header: Header::Allocation { batch: narrow::<u32>(batch), slots },
                 ..Packet::default()
             });
         }

@@ -15,6 +15,7 @@ use super::{Scheme, Sending};
 use crate::control::matching::Policy;
 use crate::engine::{Context, Report, Timer, Transport};
 use crate::flow::{Flow, FlowId, HostId};
+use crate::narrow::{exact, narrow, saturated};
 use crate::packet::{Kind, Packet};
 use crate::spec::{ALWAYS, Complaint, Component, Fallback, Kind as Holds, Param, Values};
 use crate::topology::Topology;
@@ -86,7 +87,7 @@ impl Config {
     /// How long a slot is.
     fn slot(&self, context: &Context<'_, Header>) -> Time {
         let full_packet = context.nic_time_for(self.format.data.mss_bytes + self.format.data.header_bytes);
-        full_packet + Time((full_packet.as_ps() as f64 * self.spare).round() as u64)
+        full_packet + Time(saturated::<u64>((full_packet.as_ps() as f64 * self.spare).round()))
     }
 
     /// How long a batch of slots is.
@@ -224,9 +225,9 @@ impl Scheme for Fastpass {
     fn configure(values: &Values) -> Config {
         Config {
             format: PacketFormat::of(values),
-            arbiter: values.count("arbiter") as HostId,
+            arbiter: exact::<HostId>(values.count("arbiter")),
             order: Policy::named(&values.text("order")),
-            batch: values.count("batch") as u32,
+            batch: values.count_u32("batch"),
             spare: values.number("spare"),
             lead: values.optional_time("lead"),
             lost_after: values.optional_time("lost_after"),
@@ -299,7 +300,7 @@ impl Transport for Fastpass {
         if timer.purpose == Purpose::Batch as u8 {
             self.arbiter.allocate(&self.config, context);
         } else if timer.purpose == Purpose::Slot as u8 {
-            self.senders.slot(timer.key as u16, &self.config, context);
+            self.senders.slot(narrow::<u16>(timer.key), &self.config, context);
         } else {
             self.senders.request_again(timer.key, &self.config, context);
         }

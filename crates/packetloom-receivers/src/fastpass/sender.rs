@@ -5,6 +5,7 @@ use crate::Sending;
 use crate::engine::{Context, Report};
 use crate::flow::{Flow, FlowId};
 use crate::flow_table::FlowTable;
+use crate::narrow::narrow;
 use crate::packet::{Kind, Packet};
 use crate::priority;
 use crate::reassembly::Reassembly;
@@ -49,7 +50,7 @@ impl Senders {
     pub fn start(&mut self, flow: Flow, config: &Config, context: &mut Context<'_, Header>) {
         let number = if self.free.len() < RESTING && self.numbers.len() < usize::from(IDLE) {
             self.numbers.push(flow.id);
-            self.numbers.len() as u16 - 1
+            narrow::<u16>(self.numbers.len()) - 1
         } else if let Some(number) = self.free.pop_front() {
             number
         } else {
@@ -100,7 +101,7 @@ impl Senders {
             }
             let at = begins + config.slot(context).times(place);
             context.set_timer(at, number.into(), Purpose::Slot as u8);
-            if !slots[..place as usize].contains(&number)
+            if !slots[..narrow::<usize>(place)].contains(&number)
                 && let Some(sender) = self.flows.get_mut(self.numbers[usize::from(number)])
                 && sender.unsent > 0
             {

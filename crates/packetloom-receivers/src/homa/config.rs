@@ -4,6 +4,7 @@ use super::cutoffs::{self, Counted, Weights};
 use super::header::Header;
 use super::layout::Layout;
 use crate::flow::{FlowId, HostId};
+use crate::narrow::{exact, saturated};
 use crate::packet::{Kind, Packet};
 use crate::packet_format;
 use crate::priority;
@@ -298,7 +299,11 @@ impl Config {
                 let share = values.optional_number("fifo_share").unwrap_or(0.05);
                 Grants::Shared {
                     most_bytes: values.optional_bytes("max_incoming").unwrap_or(most_bytes),
-                    fifo_every: if share > 0.0 { (fifo_bytes as f64 / share) as u64 } else { u64::MAX },
+                    fifo_every: if share > 0.0 {
+                        saturated::<u64>(fifo_bytes as f64 / share)
+                    } else {
+                        u64::MAX
+                    },
                     fifo_bytes,
                 }
             }
@@ -306,17 +311,16 @@ impl Config {
         };
         Config {
             layout: layout(values, variant, 0),
-            levels: levels as u8,
-            scheduled_levels: scheduled as u8,
-            unscheduled_levels: unscheduled_levels(values, scheduled) as u8,
+            levels: exact::<u8>(levels),
+            scheduled_levels: exact::<u8>(scheduled),
+            unscheduled_levels: exact::<u8>(unscheduled_levels(values, scheduled)),
             cutoffs: given_cutoffs(values).unwrap_or_default(),
             learns: learns(values),
             by_packet: by_packet(values, variant),
             tail_bytes: tail_bytes(values, variant),
-            overcommitment: values
-                .optional_count("overcommitment")
-                .or(variant.overcommitment)
-                .unwrap_or(scheduled) as usize,
+            overcommitment: exact::<usize>(
+                values.optional_count("overcommitment").or(variant.overcommitment).unwrap_or(scheduled),
+            ),
             from_top: values.optional_text("fill").map_or(variant.from_top, |fill| fill == "top"),
             window_bytes: values.optional_bytes("window").unwrap_or(variant.window_bytes),
             grants,
@@ -378,7 +382,7 @@ impl Config {
 
     /// How many full packets a window is.
     pub fn window_packets(&self) -> u32 {
-        (self.window_bytes / self.layout.payload_bytes).max(1) as u32
+        exact::<u32>((self.window_bytes / self.layout.payload_bytes).max(1))
     }
 
     /// A packet without payload, which goes before all data.
@@ -387,7 +391,7 @@ impl Config {
             flow,
             dst,
             priority: priority::FIRST,
-            size_bytes: self.layout.control_bytes as u16,
+            size_bytes: exact::<u16>(self.layout.control_bytes),
             kind: if let Header::Done = header { Kind::Ack } else { Kind::Control },
             class: 0,
             header,

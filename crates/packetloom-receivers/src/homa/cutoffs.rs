@@ -4,6 +4,7 @@
 //! messages, whose level is raised (`tail_boost`); on the first level grants and other control packets, too.
 
 use super::layout::Layout;
+use crate::narrow::{exact, saturated};
 use std::collections::BTreeMap;
 
 /// What of a message counts, and by which size.
@@ -89,13 +90,13 @@ pub fn blind_levels(shares: &[(u64, f64)], layout: &Layout, levels: u64) -> u64 
         shares.iter().map(bytes).sum()
     };
     let share = sum(Layout::blind) / sum(Layout::packets).max(1.0);
-    ((share * levels as f64).round() as u64).clamp(1, levels - 1)
+    saturated::<u64>((share * levels as f64).round()).clamp(1, levels - 1)
 }
 
 /// The level of a packet with so much left, or of a message of this size.
 #[inline]
 pub fn level(cutoffs: &[u64], bytes: u64) -> u8 {
-    cutoffs.partition_point(|&cutoff| cutoff < bytes) as u8
+    exact::<u8>(cutoffs.partition_point(|&cutoff| cutoff < bytes))
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@ use super::receiver::Receiver;
 use crate::engine::Context;
 use crate::flow::{FlowId, HostId};
 use crate::flow_table::FlowTable;
+use crate::narrow::narrow;
 use crate::units::Time;
 use smallvec::SmallVec;
 use std::collections::BTreeSet;
@@ -151,8 +152,8 @@ impl Scheduler {
                 let window = most_bytes / (active as u64 + 1);
                 let room = most_bytes.saturating_sub(self.incoming_bytes);
                 let payload = config.layout.payload_bytes;
-                let within = message.arrived + (window / payload).max(1) as u32;
-                (within.min(message.granted + (room / payload) as u32), level)
+                let within = message.arrived + narrow::<u32>((window / payload).max(1));
+                (within.min(message.granted + narrow::<u32>(room / payload)), level)
             }
         };
         let to = to.min(message.packets);
@@ -227,7 +228,7 @@ impl Scheduler {
         let Some(&(_, flow)) = self.ages.first() else { return };
         let Some(message) = receivers.get_mut(flow) else { return };
         self.since_fifo = 0;
-        let more = (fifo_bytes / config.layout.payload_bytes).max(1) as u32;
+        let more = narrow::<u32>((fifo_bytes / config.layout.payload_bytes).max(1));
         let to = message.granted.saturating_add(more).min(message.packets);
         let level = config.levels - 1;
         self.send_grant(message, to, level, config, context);
@@ -243,7 +244,7 @@ fn scheduled_level(nth: usize, active: usize, config: &Config) -> u8 {
     let skipped =
         if config.from_top { 0 } else { scheduled - active.min(config.overcommitment).min(scheduled) };
     let place = (skipped + nth).min(scheduled - 1);
-    config.levels - config.scheduled_levels + place as u8
+    config.levels - config.scheduled_levels + narrow::<u8>(place)
 }
 
 /// The end of a message goes at the level that it would have without a grant, if that is better (HomaSimulation:

@@ -1,6 +1,8 @@
 //! How a message is cut into packets: blind ones, which are sent without a grant and have longer headers, and those
 //! that are granted.
 
+use crate::narrow::narrow;
+
 /// The sizes of packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Layout {
@@ -25,13 +27,13 @@ impl Layout {
     /// How many packets a message has.
     pub fn packets(&self, size_bytes: u64) -> u32 {
         let granted_bytes = size_bytes.saturating_sub(self.blind_bytes);
-        self.blind(size_bytes) + granted_bytes.div_ceil(self.payload_bytes) as u32
+        self.blind(size_bytes) + narrow::<u32>(granted_bytes.div_ceil(self.payload_bytes))
     }
 
     /// How many of them are blind.
     #[inline]
     pub fn blind(&self, size_bytes: u64) -> u32 {
-        size_bytes.min(self.blind_bytes).div_ceil(self.blind_payload()) as u32
+        narrow::<u32>(size_bytes.min(self.blind_bytes).div_ceil(self.blind_payload()))
     }
 
     /// How many bytes of a message come before a packet; of the one after the last: all.

@@ -5,6 +5,7 @@ use super::header::Header;
 use crate::Sending;
 use crate::engine::{FlowStatus, Report};
 use crate::flow::{Flow, FlowId};
+use crate::narrow::narrow;
 use crate::packet::{Kind, Packet};
 use crate::seq_set::SeqSet;
 use crate::units::Time;
@@ -221,7 +222,7 @@ impl Sender {
             flow: self.flow.id,
             dst: self.flow.dst,
             priority: 1,
-            size_bytes: config.layout.packet_bytes(seq, size_bytes) as u16,
+            size_bytes: narrow::<u16>(config.layout.packet_bytes(seq, size_bytes)),
             kind: Kind::Data,
             class: self.level_of(seq, level, config),
             header: Header::Data { seq, size_bytes },

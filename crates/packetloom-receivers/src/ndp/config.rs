@@ -2,6 +2,7 @@
 
 use super::header::Header;
 use crate::flow::{FlowId, HostId};
+use crate::narrow::saturated;
 use crate::packet::{Kind, Packet};
 use crate::packet_format::{self, PacketFormat};
 use crate::priority;
@@ -133,7 +134,7 @@ impl Config {
     /// Between two pulls, so that what they fetch fills the wanted share of a link on which a full packet takes
     /// `full_packet`, in whole picoseconds as csg-htsim has it.
     pub(super) fn pull_interval(&self, full_packet: Time) -> Time {
-        Time((full_packet.as_ps() as f64 / self.pull_rate) as u64)
+        Time(saturated::<u64>(full_packet.as_ps() as f64 / self.pull_rate))
     }
 
     /// Bytes of a full packet on the wire.

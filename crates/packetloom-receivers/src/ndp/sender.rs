@@ -6,6 +6,7 @@ use super::header::Header;
 use crate::Sending;
 use crate::engine::{Context, FlowStatus, Report};
 use crate::flow::Flow;
+use crate::narrow::narrow;
 use crate::packet::{Kind, Packet};
 use crate::prefetch::prefetch;
 use crate::routing::{Fate, Feedback};
@@ -94,7 +95,7 @@ impl Sender {
 
     pub(super) fn sending(&self) -> Sending {
         Sending {
-            in_flight: self.in_flight.len() as u32,
+            in_flight: narrow::<u32>(self.in_flight.len()),
             acknowledged: self.una,
             arrived: self.una + self.acked.len(),
             report: self.report,

@@ -2,6 +2,7 @@
 
 use super::header::Header;
 use crate::flow::{FlowId, HostId};
+use crate::narrow::saturated;
 use crate::packet::{Kind, Packet};
 use crate::packet_format::{self, PacketFormat};
 use crate::priority;
@@ -156,5 +157,5 @@ impl Config {
 }
 
 fn scaled(time: Time, factor: f64) -> Time {
-    Time((time.as_ps() as f64 * factor).round() as u64)
+    Time(saturated::<u64>((time.as_ps() as f64 * factor).round()))
 }

@@ -3,6 +3,7 @@
 use super::network::Network;
 use crate::flow::{FlowId, HostId};
 use crate::flow_table::FlowTable;
+use crate::narrow::{narrow, saturated};
 use crate::units::Time;
 use packetloom_control::{Filling, Ned, Routes};
 use smallvec::SmallVec;
@@ -95,7 +96,7 @@ impl Allocator {
             rates: Vec::new(),
             fitting: Vec::new(),
             capacities: Vec::new(),
-            routes: Routes::new(vec![0], Vec::new(), links as u32),
+            routes: Routes::new(vec![0], Vec::new(), narrow::<u32>(links)),
             is_stale: false,
             ned: Ned::new(links, settings.gamma),
             before: Vec::new(),
@@ -116,7 +117,7 @@ impl Allocator {
         }
         let mut way = Way::new();
         self.network.links(flow, (src, dst), now, &mut way);
-        self.places.insert(flow, self.flowlets.len() as u32);
+        self.places.insert(flow, narrow::<u32>(self.flowlets.len()));
         self.flowlets.push(Flowlet { flow, src, dst, way, told: 0.0 });
         self.weights.push(self.settings.weights.get(usize::from(class)).copied().unwrap_or(1.0));
         self.is_stale = true;
@@ -182,7 +183,7 @@ impl Allocator {
         for (flowlet, &rate) in self.flowlets.iter_mut().zip(&self.fitting) {
             if (rate - flowlet.told).abs() > self.settings.threshold * flowlet.told {
                 flowlet.told = rate;
-                let kbps = ((rate * unit_kbps).round() as u32).max(1);
+                let kbps = saturated::<u32>((rate * unit_kbps).round()).max(1);
                 updates.push(Update { host: flowlet.src, flow: flowlet.flow, kbps });
             }
         }

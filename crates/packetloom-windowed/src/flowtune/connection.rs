@@ -8,6 +8,7 @@
 use super::message::{Message, Segment, packet};
 use crate::engine::Context;
 use crate::flow::{FlowId, HostId};
+use crate::narrow::narrow;
 use crate::packet_format::PacketFormat;
 use crate::rto::{Rto, RtoRule};
 use crate::units::Time;
@@ -142,7 +143,7 @@ impl Connection {
 
     fn transmit(&mut self, terms: &Terms, context: &mut Context<'_, Header>) {
         while self.sent < self.outgoing.len().min(self.window) {
-            let number = self.first.wrapping_add(self.sent as u32);
+            let number = self.first.wrapping_add(narrow::<u32>(self.sent));
             let segment = Segment::Message(number, self.outgoing[self.sent]);
             context.send(packet(segment, (self.id, self.peer), context.now, &terms.format));
             self.sent += 1;

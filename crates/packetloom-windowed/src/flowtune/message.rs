@@ -1,6 +1,7 @@
 //! What endpoints and the allocator tell each other, each in a packet of its own.
 
 use crate::flow::{FlowId, HostId};
+use crate::narrow::narrow;
 use crate::packet::{Kind, Packet};
 use crate::packet_format::PacketFormat;
 use crate::units::Time;
@@ -76,7 +77,7 @@ fn header(segment: Segment, stamp: Time) -> Header {
         },
         Segment::Ack(next) => (ACK, next, [0; 3]),
     };
-    let block = |word: u32| Block { offset: (word >> 16) as u16, length: word as u16 };
+    let block = |word: u32| Block { offset: (word >> 16) as u16, length: (word & 0xffff) as u16 };
     Header { sent_at: stamp, seq, blocks: words.map(block), subflow: tag, ..Header::default() }
 }
 
@@ -89,7 +90,9 @@ pub fn read(packet: &Packet<Header>) -> Option<Segment> {
     let [flow, operand, class] =
         blocks.map(|Block { offset, length }| u32::from(offset) << 16 | u32::from(length));
     match tag {
-        START => Some(Segment::Message(seq, Message::Start { flow, dst: operand, class: class as u8 })),
+        START => {
+            Some(Segment::Message(seq, Message::Start { flow, dst: operand, class: narrow::<u8>(class) }))
+        }
         END => Some(Segment::Message(seq, Message::End { flow })),
         RATE => Some(Segment::Message(seq, Message::Rate { flow, kbps: operand })),
         ACK => Some(Segment::Ack(seq)),
@@ -105,7 +108,7 @@ pub fn packet(
     format: &PacketFormat,
 ) -> Packet<Header> {
     let size_bytes = match segment {
-        Segment::Message(_, message) => (format.data.header_bytes + message.payload_bytes()) as u16,
+        Segment::Message(_, message) => narrow::<u16>(format.data.header_bytes + message.payload_bytes()),
         Segment::Ack(_) => format.ack_bytes,
     };
     Packet {

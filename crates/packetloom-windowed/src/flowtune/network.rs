@@ -6,6 +6,7 @@
 use crate::engine::Plan;
 use crate::fault::{Faults, KnownRates};
 use crate::flow::{FlowId, HostId};
+use crate::narrow::exact;
 use crate::packet::Packet;
 use crate::random::{Purpose, Stream};
 use crate::routing::{self, Detours, Router};
@@ -50,7 +51,7 @@ impl Network {
             }
             router
         };
-        let routers = (topology.hosts..topology.nodes.len() as u32).map(router).collect();
+        let routers = (topology.hosts..exact::<u32>(topology.nodes.len())).map(router).collect();
         Network { topology: topology.clone(), routers, known }
     }
 

@@ -5,6 +5,7 @@ use super::network::Network;
 use super::{CONNECTION, allocator};
 use crate::connections;
 use crate::flow::HostId;
+use crate::narrow::exact;
 use crate::rto::RtoRule;
 use crate::spec::{ALWAYS, Complaint, Fallback, Kind, Param, Value, Values};
 use crate::units::Time;
@@ -151,7 +152,7 @@ impl Settings {
         let rto = RtoRule::between(values.time("control_min_rto"), values.time("control_max_rto"));
         let fillings = [("f-norm", Filling::PerFlow), ("u-norm", Filling::Uniform)];
         Settings {
-            allocator: values.count("allocator") as HostId,
+            allocator: exact::<HostId>(values.count("allocator")),
             terms: Terms { format: *tcp.format(), rto, purpose: CONNECTION },
             computation: values.time("computation"),
             allocation: allocator::Settings {

@@ -5,6 +5,7 @@ use crate::Sending;
 use crate::connections::{Opened, Restart};
 use crate::engine::{Context, FlowStatus, Report};
 use crate::flow::Flow;
+use crate::narrow::narrow;
 use crate::units::Time;
 use crate::windowed::{Config, Header, Idle, Sender};
 use std::collections::VecDeque;
@@ -81,7 +82,7 @@ impl Connection {
     /// The subflows that are not open.
     pub fn unopened(&self) -> impl Iterator<Item = u8> {
         let unopened = self.open.iter().enumerate().filter(|(_, open)| !**open);
-        unopened.map(|(number, _)| number as u8)
+        unopened.map(|(number, _)| narrow::<u8>(number))
     }
 
     fn step_q20(&self) -> u64 {
@@ -143,7 +144,7 @@ impl Connection {
                 refusals += 1;
                 continue;
             }
-            let Some(data_seq) = self.next_packet_for(turn as u8) else {
+            let Some(data_seq) = self.next_packet_for(narrow::<u8>(turn)) else {
                 refusals += 1;
                 continue;
             };

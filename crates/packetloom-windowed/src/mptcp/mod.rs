@@ -18,6 +18,7 @@ use super::windowed::{
 use super::{Scheme, Sending};
 use crate::engine::{Context, FlowStatus, Report, Timer, Transport};
 use crate::flow::{Flow, FlowId};
+use crate::narrow::exact;
 use crate::packet::{Kind, Packet};
 use crate::spec::{ALWAYS, Complaint, Component, Fallback, Kind as Holds, Param, Values};
 use crate::units::Time;
@@ -84,7 +85,7 @@ impl Scheme for Mptcp {
 
     fn configure(values: &Values) -> Config {
         let core = Windowed::<Subflow>::configure(values);
-        Config { core, subflows: values.count("subflows") as u8 }
+        Config { core, subflows: exact::<u8>(values.count("subflows")) }
     }
 
     fn new(config: &Config) -> Mptcp {

@@ -2,6 +2,7 @@
 
 use super::PARAMS;
 use crate::flow::Flow;
+use crate::narrow::narrow;
 use crate::packet::Packet;
 use crate::spec::{Component, Values};
 use crate::units::Time;
@@ -133,7 +134,7 @@ fn step_of(paths: impl Iterator<Item = (u64, Option<Time>)> + Clone) -> u64 {
         sum += window * quickness;
     }
     // best is in units of 2^-60, the square of sum of 2^-80.
-    ((best << 40) / (sum * sum).max(1)) as u64
+    narrow::<u64>((best << 40) / (sum * sum).max(1))
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 //! with `unsafe` code.
 #![allow(unsafe_code)]
 
+use crate::narrow::{narrow, saturated};
 use crate::windowed::Window;
 
 packetloom_core::records! {
@@ -133,7 +134,7 @@ exported! {
         if fraction.is_nan() {
             window.set_cwnd_packets(fraction);
         } else {
-            window.shrink((fraction.clamp(0.0, 1.0) * f64::from(1 << 20)) as u64);
+            window.shrink(saturated::<u64>(fraction.clamp(0.0, 1.0) * f64::from(1 << 20)));
         }
     }
     fn window_halve_ssthresh(window, in_flight: i64, least: i64) {
@@ -157,5 +158,5 @@ exported! {
 }
 
 fn small(count: i64) -> u32 {
-    count.clamp(0, i64::from(u32::MAX)) as u32
+    narrow::<u32>(count.clamp(0, i64::from(u32::MAX)))
 }

@@ -13,6 +13,7 @@ use super::tcp::NewReno;
 use super::windowed::{Acked, Congestion, Header, Window, Windowed, check, core, default_of};
 use crate::engine::{ControlError, LabelError, SchemeError};
 use crate::flow::Flow;
+use crate::narrow::{exact, narrow};
 use crate::packet::Packet;
 use crate::spec::{Component, Values};
 use crate::units::Time;
@@ -69,7 +70,7 @@ impl Methods {
             recovered: code.method(),
             timed_out: code.method(),
             label: code.method(),
-            classes: code.constant("classes").clamp(0, 256) as u16,
+            classes: exact::<u16>(code.constant("classes").clamp(0, 256)),
         }
     }
 }
@@ -209,7 +210,7 @@ impl Labels {
             return Err(LabelError::Class { class: self.traffic_class, classes });
         }
         let priority = u32::try_from(self.priority).map_err(|_| LabelError::Priority(self.priority))?;
-        Ok((self.traffic_class as u8, priority))
+        Ok((narrow::<u8>(self.traffic_class), priority))
     }
 }
 

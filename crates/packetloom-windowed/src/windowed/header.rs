@@ -3,6 +3,7 @@
 use super::config::Config;
 use crate::connections::Step;
 use crate::flow::{FlowId, HostId};
+use crate::narrow::narrow;
 use crate::packet::{Kind, Packet};
 use crate::priority;
 use crate::units::Time;
@@ -51,7 +52,7 @@ impl Config {
         if !self.sack_option {
             return 0;
         }
-        let blocks = header.blocks.iter().filter(|block| block.length > 0).count() as u16;
+        let blocks = narrow::<u16>(header.blocks.iter().filter(|block| block.length > 0).count());
         if blocks > 0 { 2 + 8 * blocks } else { 0 }
     }
 }

@@ -1,6 +1,8 @@
 //! Proportional rate reduction (RFC 9937): in loss recovery packets are sent as others arrive, so that the pipe
 //! comes down to the window without a pause or a burst. Linux does the same where marks reduce the window.
 
+use crate::narrow::narrow;
+
 /// A reduction's state.
 #[derive(Clone, Copy, Debug)]
 pub struct Prr {
@@ -38,7 +40,7 @@ impl Prr {
         self.delivered += delivered;
         let send = if pipe > self.to {
             let share = (u64::from(self.delivered) * u64::from(self.to)).div_ceil(u64::from(self.from));
-            (share as u32).saturating_sub(self.out)
+            narrow::<u32>(share).saturating_sub(self.out)
         } else {
             let one_for_one = self.delivered.saturating_sub(self.out).max(delivered);
             (one_for_one + u32::from(is_safe)).min(self.to - pipe)

@@ -3,6 +3,7 @@
 //!
 //! Left out is what answers DSACKs (§6.2 step 4), because these receivers send none, and tail loss probes (§7).
 
+use crate::narrow::narrow;
 use crate::seq_set::SeqSet;
 use crate::units::Time;
 use std::collections::{BTreeSet, VecDeque};
@@ -70,7 +71,7 @@ impl Rack {
     pub fn sent(&mut self, seq: u32, now: Time) {
         let place = (seq - self.first) as usize;
         let again = place < self.sent.len();
-        let sent = Sent { at: now, turn: self.order_first + self.order.len() as u32, again };
+        let sent = Sent { at: now, turn: self.order_first + narrow::<u32>(self.order.len()), again };
         self.order.push_back(seq);
         if again {
             self.sent[place] = sent;
@@ -170,7 +171,7 @@ impl Rack {
         }
         self.after_timeout = Some(next);
         self.looks_again = None;
-        (self.lost.len() - before) as u32
+        narrow::<u32>(self.lost.len() - before)
     }
 }
 

@@ -5,6 +5,7 @@ use super::header::{BLOCKS, Block, Header, ack_packet};
 use super::{DELAYED_ACK, purpose_of};
 use crate::engine::Context;
 use crate::flow::{FlowId, HostId};
+use crate::narrow::narrow;
 use crate::packet::Packet;
 use crate::reassembly::Reassembly;
 use crate::units::Time;
@@ -164,7 +165,7 @@ impl Receiver {
             let end = self.arrived.above().first_absent(seq);
             let (offset, length) = (start - self.arrived.next(), end - start);
             let Ok(offset) = u16::try_from(offset) else { continue };
-            let block = Block { offset, length: length.min(u32::from(u16::MAX)) as u16 };
+            let block = Block { offset, length: narrow::<u16>(length.min(u32::from(u16::MAX))) };
             if !blocks[..filled].contains(&block) {
                 blocks[filled] = block;
                 filled += 1;

@@ -4,6 +4,7 @@ use super::header::Header;
 use super::increase;
 use crate::engine::{ControlError, WindowError};
 use crate::flow::Flow;
+use crate::narrow::{narrow, saturated};
 use crate::packet::Packet;
 use crate::spec::{Component, Values};
 use crate::units::Time;
@@ -83,7 +84,7 @@ impl Window {
     /// Whole packets that may be in flight; at least one.
     #[inline]
     pub fn packets(&self) -> u32 {
-        (self.cwnd / PACKET).max(1) as u32
+        narrow::<u32>((self.cwnd / PACKET).max(1))
     }
 
     /// Whether it is below ssthresh.
@@ -189,7 +190,7 @@ impl Window {
 
     /// Shrinks by `fraction_q20` of 2^20, ends slow start, and stays at two packets or more.
     pub fn shrink(&mut self, fraction_q20: u64) {
-        let cut = ((u128::from(self.cwnd) * u128::from(fraction_q20)) >> 20) as u64;
+        let cut = narrow::<u64>((u128::from(self.cwnd) * u128::from(fraction_q20)) >> 20);
         self.cwnd = (self.cwnd - cut).max(2 * PACKET).min(self.largest);
         self.ssthresh = self.cwnd;
         self.counted = 0;
@@ -208,7 +209,7 @@ impl Window {
 
     /// Sets the window. What can't be one stays until [`Window::repair`] finds it.
     pub fn set_cwnd_packets(&mut self, packets: f64) {
-        self.cwnd = if packets.is_nan() { NO_NUMBER } else { (packets * PACKET as f64) as u64 };
+        self.cwnd = if packets.is_nan() { NO_NUMBER } else { saturated::<u64>(packets * PACKET as f64) };
     }
 
     /// The slow-start threshold in packets.
@@ -218,7 +219,7 @@ impl Window {
 
     /// Sets the slow-start threshold. What can't be one stays until [`Window::repair`] finds it.
     pub fn set_ssthresh_packets(&mut self, packets: f64) {
-        self.ssthresh = if packets >= 0.0 { (packets * PACKET as f64) as u64 } else { NO_NUMBER };
+        self.ssthresh = if packets >= 0.0 { saturated::<u64>(packets * PACKET as f64) } else { NO_NUMBER };
     }
 
     /// Says what of it can't be, if anything, and makes that one packet.

@@ -3,6 +3,7 @@
 
 use super::{Terms, Verdict, ensure};
 use crate::engine::{Held, Inspection};
+use crate::narrow::exact;
 use crate::packet::Kind;
 use crate::queue::{self, Charge};
 
@@ -38,8 +39,10 @@ impl Credits {
             let ports = &topology.nodes[link.dst as usize].ports;
             Loop {
                 link: number,
-                name: topology.link_name(number as u32),
-                number: topology.links[..number].iter().filter(|other| other.dst == link.dst).count() as u32,
+                name: topology.link_name(exact::<u32>(number)),
+                number: exact::<u32>(
+                    topology.links[..number].iter().filter(|other| other.dst == link.dst).count(),
+                ),
                 buffers: ports.start as usize..ports.end as usize,
                 back: topology.link_back(number),
             }

@@ -3,6 +3,7 @@
 use super::{Verdict, ensure};
 use crate::engine::{Held, Inspection, Passage};
 use crate::flow::FlowId;
+use crate::narrow::exact;
 use crate::packet::Kind;
 use crate::topology::{Link, Topology};
 use std::collections::BTreeMap;
@@ -82,7 +83,7 @@ impl<'a> Nodes<'a> {
         {
             let node = link.src as usize;
             drops[node] += state.counters.drops;
-            trims[node] += state.counters.trims as i64;
+            trims[node] += exact::<i64>(state.counters.trims);
             for packet in state.queued.iter().filter(|packet| packet.kind != Kind::Link) {
                 *held.entry((link.src, flow_of(packet))).or_default() += 1;
                 inside[node].add(packet.kind, -1);
@@ -99,7 +100,7 @@ impl<'a> Nodes<'a> {
         }
         let missing = self.missing(&held, seen)?;
         for node in hosts as usize..self.topology.nodes.len() {
-            let named = |what: String| format!("{}: {what}", self.topology.node_name(node as u32));
+            let named = |what: String| format!("{}: {what}", self.topology.node_name(exact::<u32>(node)));
             let (counted, missing) = (drops[node], self.settled[node] + missing[node]);
             ensure(counted == missing, "packets are conserved", seen.now, || {
                 named(format!(
@@ -138,7 +139,7 @@ impl<'a> Nodes<'a> {
                     waits - balance
                 )
             })?;
-            let gone = (balance - waits) as u64;
+            let gone = exact::<u64>(balance - waits);
             let book = if waits == 0 { &mut self.settled } else { &mut missing };
             book[node as usize] += gone;
         }

@@ -6,6 +6,7 @@
 use super::settings::{self, Channel};
 use super::traffic::{Queues, Traffic};
 use crate::control::{Ceiling, Normaliser, Pair, Settling};
+use crate::narrow::{narrow, saturated};
 use crate::spec::{ALWAYS, Component, Fallback, Kind, Needs, Param, Values};
 use crate::topology::Topology;
 use crate::units::{ByteTime, Time};
@@ -137,7 +138,7 @@ impl Bucket {
     /// When the next packet may go.
     fn free_at(&self) -> Option<Time> {
         (self.waits && self.rate > 0.0)
-            .then(|| self.since.saturating_add(Time((self.debt_ps / self.rate).ceil() as u64)))
+            .then(|| self.since.saturating_add(Time(saturated::<u64>((self.debt_ps / self.rate).ceil()))))
     }
 }
 
@@ -266,7 +267,7 @@ impl<'a, 'q> Rates<'a, 'q> {
         let (bytes, since) = self.recent_bytes[place];
         self.recent_bytes[place] = (bytes * self.forgotten(since, now) + size_bytes, now);
         if self.bucket_of[place] == NOWHERE {
-            self.bucket_of[place] = self.buckets.len() as u32;
+            self.bucket_of[place] = narrow::<u32>(self.buckets.len());
             let empty =
                 Bucket { pair, rate: 0.0, debt_ps: 0.0, since: now, waits: false, known: false, reports: 0 };
             self.buckets.push(empty);
@@ -364,7 +365,9 @@ impl<'a, 'q> Rates<'a, 'q> {
         }
         self.due.clear();
         let due = self.buckets.iter().enumerate();
-        self.due.extend(due.filter_map(|(place, bucket)| Some(Reverse((bucket.free_at()?, place as u32)))));
+        self.due.extend(
+            due.filter_map(|(place, bucket)| Some(Reverse((bucket.free_at()?, narrow::<u32>(place))))),
+        );
     }
 
     /// Which servers the new rates reach; the others get the next ones.

@@ -6,6 +6,7 @@
 use super::traffic::{Departures, Traffic};
 use crate::engine::{Context, Report, Timer, Transport};
 use crate::flow::{Flow, FlowId};
+use crate::narrow::narrow;
 use crate::packet::{Kind, Packet};
 use crate::units::Time;
 use std::collections::BTreeMap;
@@ -67,7 +68,7 @@ impl Transport for Carrier {
     fn timer(&mut self, timer: Timer, context: &mut Context<'_, Header>) {
         let Some(&(flow, packet, end)) = self.sending.get(&timer.key) else { return };
         debug_assert_eq!(self.book.departures.at[packet], context.now, "a packet without a grant");
-        let packets = self.book.traffic.packets_of(self.book.traffic.index_of(flow.id)).len() as u32;
+        let packets = narrow::<u32>(self.book.traffic.packets_of(self.book.traffic.index_of(flow.id)).len());
         context.send_by(
             self.book.departures.path[packet],
             Packet {
@@ -91,7 +92,7 @@ impl Transport for Carrier {
     fn reports(&self) -> Vec<(FlowId, Report)> {
         let report = |(&flow, &(_, next, _)): (&FlowId, &(Flow, usize, usize))| {
             let first = self.book.traffic.packets_of(self.book.traffic.index_of(flow)).start;
-            (flow, Report { packets_sent: (next - first) as u32, ..Report::default() })
+            (flow, Report { packets_sent: narrow::<u32>(next - first), ..Report::default() })
         };
         self.sending.iter().map(report).collect()
     }

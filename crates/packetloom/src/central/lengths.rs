@@ -1,5 +1,6 @@
 //! How long packets are: the distributions of To sync or not to sync §III-C.
 
+use crate::narrow::{narrow, saturated};
 use crate::random::{Purpose, Stream};
 use crate::spec::{self, ALWAYS, Component, Fallback, Kind, Made, Param, Values, anything};
 
@@ -107,7 +108,7 @@ impl Lengths {
             };
             full_next = !full_next;
             let length = left.min(length.into());
-            packets.push(length as u16);
+            packets.push(narrow::<u16>(length));
             left -= length;
         }
     }
@@ -120,7 +121,7 @@ fn facebook_web(share: f64) -> u16 {
         return length;
     }
     let (before, start) = FACEBOOK_WEB[upper - 1];
-    before + (f64::from(length - before) * (share - start) / (end - start)).ceil() as u16
+    before + saturated::<u16>((f64::from(length - before) * (share - start) / (end - start)).ceil())
 }
 
 #[cfg(test)]

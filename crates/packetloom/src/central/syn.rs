@@ -11,6 +11,7 @@ use super::traffic::{Queues, Traffic};
 use crate::control::Pair;
 use crate::control::colouring::Paull;
 use crate::control::matching::{Candidate, Head, Policy, Scheduler};
+use crate::narrow::{narrow, saturated};
 use crate::random::{Purpose, Stream};
 use crate::spec::{ALWAYS, Component, Fallback, Kind, Needs, Param, Values};
 use crate::topology::Topology;
@@ -142,7 +143,7 @@ fn clocks(values: &Values, servers: u32, seed: u64) -> Vec<Time> {
     let errors: Vec<f64> =
         (0..servers).map(|_| error_ps * if is_gaussian { random.normal() } else { random.unit() }).collect();
     let earliest = errors.iter().copied().fold(f64::INFINITY, f64::min);
-    errors.into_iter().map(|error| Time((error - earliest).round() as u64)).collect()
+    errors.into_iter().map(|error| Time(saturated::<u64>((error - earliest).round()))).collect()
 }
 
 /// The controller and its view of the queues.
@@ -191,8 +192,8 @@ impl<'a, 'q> Controller<'a, 'q> {
         self.queues.admit(index);
         match self.candidates[place] {
             None => self.wait(pair),
-            Some(old) if self.head(pair) == Some(index as u32) => {
-                let key = self.key(pair, index as u32);
+            Some(old) if self.head(pair) == Some(narrow::<u32>(index)) => {
+                let key = self.key(pair, narrow::<u32>(index));
                 self.scheduler.change(old, key);
                 self.candidates[place] = Some(Candidate { key, pair });
             }
@@ -286,7 +287,7 @@ impl Spines {
         self.paths.extend(granted.iter().map(|pair| {
             let stays = leaf(pair.src) == leaf(pair.dst);
             let colour = if stays { None } else { colours.next() };
-            colour.map_or(0, |colour| (colour % self.spines) as u16)
+            colour.map_or(0, |colour| narrow::<u16>(colour % self.spines))
         }));
         self.paths.iter().copied()
     }
@@ -311,8 +312,8 @@ impl Fabric {
         Fabric {
             leaves: topology.hosts.div_ceil(leaf.reach.hosts),
             servers_per_leaf: leaf.reach.hosts,
-            spines: up.len() as u32,
-            parallel: (rate / topology.host_rate().as_bps()) as u32,
+            spines: narrow::<u32>(up.len()),
+            parallel: narrow::<u32>(rate / topology.host_rate().as_bps()),
         }
     }
 

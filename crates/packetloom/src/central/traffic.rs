@@ -4,6 +4,7 @@ use super::lengths::Lengths;
 use crate::control::Pair;
 use crate::flow::{Flow, FlowId};
 use crate::measure::{QueueRecorder, hops};
+use crate::narrow::narrow;
 use crate::queue::Occupancy;
 use crate::topology::Topology;
 use crate::units::Time;
@@ -26,7 +27,7 @@ impl Traffic {
         let (mut first, mut bytes) = (vec![0], Vec::new());
         for flow in &flows {
             lengths.cut(flow.id, flow.size_bytes, seed, &mut bytes);
-            first.push(bytes.len() as u32);
+            first.push(narrow::<u32>(bytes.len()));
         }
         Traffic { flows, first, bytes }
     }
@@ -127,7 +128,7 @@ impl<'a> Queues<'a> {
     /// A flow that came may be served from now on.
     pub fn admit(&mut self, index: usize) {
         let place = self.place(self.pair_of(index));
-        self.waiting[place].push_back(index as u32);
+        self.waiting[place].push_back(narrow::<u32>(index));
     }
 
     /// The flow that a queue serves next: the first, or the one with the least left.

@@ -4,6 +4,7 @@
 use super::Job;
 use crate::control::{MaxMin, Pair, Routes};
 use crate::flow::{FlowId, HostId};
+use crate::narrow::{narrow, saturated};
 use crate::units::Time;
 
 /// Within so many picoseconds of its end a flow is complete: finishes are rounded to whole ones.
@@ -71,7 +72,7 @@ impl Sharing {
 
     fn next_completion(&self) -> Option<Time> {
         let spans = self.flows.iter().map(|flow| flow.remaining_ps / flow.rate);
-        spans.min_by(f64::total_cmp).map(|span_ps| Time(span_ps.round() as u64))
+        spans.min_by(f64::total_cmp).map(|span_ps| Time(saturated::<u64>(span_ps.round())))
     }
 
     fn serve_for(&mut self, span: Time) {
@@ -97,7 +98,7 @@ impl Sharing {
     /// Sets every flow's rate.
     fn fill(&mut self) {
         let flows = self.flows.len();
-        let hosts = self.capacities.len() as u32 / 2;
+        let hosts = narrow::<u32>(self.capacities.len()) / 2;
         let pairs = self.flows.iter().map(|flow| Pair::new(flow.src, flow.dst));
         let routes = Routes::between_servers(hosts, pairs);
         self.ones.resize(flows.max(self.ones.len()), 1.0);

@@ -16,6 +16,7 @@ mod watch;
 pub use watch::{Ended, Notes, Step};
 
 use crate::flow::FlowId;
+use crate::narrow::{narrow, saturated};
 use crate::units::Time;
 use ends::Ends;
 use lowest::Lowest;
@@ -145,13 +146,13 @@ impl Sharing {
             self.settle();
             self.now = start;
         }
-        let slot = self.free.pop().unwrap_or(self.flows.len() as u32);
+        let slot = self.free.pop().unwrap_or(narrow::<u32>(self.flows.len()));
         let is_watched = self.watch.as_ref().is_some_and(|watch| watch.concerns(transfer));
         let mut links = Vec::with_capacity(transfer.links.len());
         for (&(link, share), nth) in transfer.links.iter().zip(0..) {
             let LinkState { members, watched, .. } = &mut self.links[link as usize];
             *watched += u32::from(is_watched);
-            links.push(Crossing { link, place: members.len() as u32, share, held: Time::ZERO });
+            links.push(Crossing { link, place: narrow::<u32>(members.len()), share, held: Time::ZERO });
             members.push(Member { slot, nth, is_watched, share });
         }
         let lowest = Lowest::of(&links, &self.levels);
@@ -351,7 +352,7 @@ impl Sharing {
         flow.left -= flow.rate * now.since(flow.since).as_ps() as f64;
         flow.note_bottleneck(*now);
         (flow.rate, flow.since, flow.bottleneck) = (rate, *now, nth as usize);
-        let span = Time((flow.left.max(0.0) / rate).round() as u64);
+        let span = Time(saturated::<u64>((flow.left.max(0.0) / rate).round()));
         flow.end = now.saturating_add(span);
         if flow.end < flow.looked_at {
             flow.looked_at = flow.end;
@@ -363,7 +364,7 @@ impl Sharing {
     fn fill(&mut self) {
         self.due.clear();
         if let Some(watch) = &mut self.watch {
-            (0..self.links.len() as u32).for_each(|link| watch.look_at(link));
+            (0..narrow::<u32>(self.links.len())).for_each(|link| watch.look_at(link));
         }
         let mut frozen = vec![false; self.flows.len()];
         let mut left: Vec<f64> = self.links.iter().map(|link| link.capacity).collect();
@@ -390,7 +391,7 @@ impl Sharing {
             }
             open[link] = 0.0;
         }
-        for slot in 0..self.flows.len() as u32 {
+        for slot in 0..narrow::<u32>(self.flows.len()) {
             let flow = &mut self.flows[slot as usize];
             flow.lowest = Lowest::of(&flow.links, &self.levels);
             self.touch(slot);

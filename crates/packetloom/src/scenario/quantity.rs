@@ -2,6 +2,7 @@
 
 use super::problem::quoted;
 use super::suggest;
+use crate::narrow::exact;
 use crate::spec::Value;
 use crate::units::{Rate, Time};
 
@@ -199,12 +200,12 @@ impl<'a> Decimal<'a> {
     fn times(&self, factor: u64, largest: u64) -> Result<u64, Inexact> {
         let digits = format!("{}{}", self.whole, self.fraction);
         let mantissa: u128 = digits.parse().map_err(|_| Inexact::TooLarge)?;
-        let scale = 10_u128.checked_pow(self.fraction.len() as u32).ok_or(Inexact::TooFine)?;
+        let scale = 10_u128.checked_pow(exact::<u32>(self.fraction.len())).ok_or(Inexact::TooFine)?;
         let scaled = mantissa.checked_mul(u128::from(factor)).ok_or(Inexact::TooLarge)?;
         match scaled / scale {
             quantity if quantity > u128::from(largest) => Err(Inexact::TooLarge),
             _ if scaled % scale != 0 => Err(Inexact::TooFine),
-            quantity => Ok(quantity as u64),
+            quantity => Ok(exact::<u64>(quantity)),
         }
     }
 }

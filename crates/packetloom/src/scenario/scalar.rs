@@ -4,6 +4,7 @@ use super::problem::{is_invisible, quoted};
 use super::quantity::{self, BYTES, Dimension, PACKETS, RATE, TIME};
 use super::suggest;
 use super::tree::Item;
+use crate::narrow::saturated;
 use crate::spec::{Kind, Value};
 use crate::units::Time;
 
@@ -70,7 +71,7 @@ fn count(item: &Item, least: u64) -> Result<u64, String> {
     let whole = match item {
         Item::Integer(integer) => *integer,
         Item::Number(number) if number.trunc() == *number && number.abs() <= LARGEST_EXACT_FLOAT => {
-            *number as i128
+            saturated::<i128>(*number)
         }
         Item::Text(text) if text.parse::<u64>().is_ok() => {
             return Err(format!("{item} is text; write {text}, without quotes"));

@@ -7,6 +7,7 @@ use super::registry::Registry;
 use super::scalar::NEVER;
 use super::sections::SCENARIO;
 use super::tree::{Item, Node};
+use crate::narrow::exact;
 use crate::spec::{Component, Fallback, Kind, Param};
 use serde_json::{Map, Value as Json, json};
 
@@ -134,7 +135,7 @@ fn quantity(dimensions: &[&Dimension]) -> Json {
 fn to_json(node: &Node) -> Json {
     match &node.item {
         Item::Text(text) | Item::Other(text) => text.as_str().into(),
-        Item::Integer(integer) => json!(*integer as i64),
+        Item::Integer(integer) => json!(exact::<i64>(*integer)),
         Item::Number(number) => json!(number),
         Item::Flag(flag) => json!(flag),
         Item::List(items) => items.iter().map(to_json).collect(),

@@ -3,6 +3,7 @@
 use super::grid::{Precision, Scenario};
 use super::read::{MOST_CASES, Reader};
 use super::tree::{Entry, Item, Node};
+use crate::narrow::exact;
 use crate::spec::{Value, Values};
 use std::collections::BTreeSet;
 
@@ -41,7 +42,7 @@ pub(super) fn take_loads_and_seeds(reader: &mut Reader<'_>, scenario: &mut Scena
         }
         if let Some(Value::Component(precision)) = entries.remove("precision") {
             scenario.precision = Some(take_precision(&precision, scenario.seeds.len()));
-            let most = precision.count("max_seeds").min(MOST_SEEDS as u64 + 1) as usize;
+            let most = exact::<usize>(precision.count("max_seeds").min(exact::<u64>(MOST_SEEDS) + 1));
             add_seeds(&mut scenario.seeds, most);
         }
     }

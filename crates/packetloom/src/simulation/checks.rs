@@ -6,6 +6,7 @@ use crate::engine::PathNeeds;
 use crate::fault::{self, Faults};
 use crate::flow::{FlowId, MOST_PACKETS};
 use crate::measure::{FlowWatch, Format};
+use crate::narrow::saturated;
 use crate::queue;
 use crate::routing::{self, Judged};
 use crate::scenario::{Case, ROLES};
@@ -202,7 +203,7 @@ pub(super) fn check_samples(case: &Case, workload: &Workload, topology: &Topolog
     if samples <= MOST_SAMPLES as f64 {
         return Ok(());
     }
-    let longer = Time::from_ns((lasts * 1e9 * ports as f64 / MOST_SAMPLES as f64).ceil() as u64);
+    let longer = Time::from_ns(saturated::<u64>((lasts * 1e9 * ports as f64 / MOST_SAMPLES as f64).ceil()));
     let message = format!(
         "{interval} makes {samples:.0} samples of {ports} ports in the {lasts:.6} s that the case takes at least; there is \
          room for {MOST_SAMPLES}: write {longer} or more"

@@ -4,6 +4,7 @@
 use super::Simulation;
 use crate::flow::HostId;
 use crate::job::Work;
+use crate::narrow::exact;
 use crate::topology::Topology;
 use crate::transport::PacketFormat;
 use crate::units::Time;
@@ -155,7 +156,7 @@ impl Carrier<'_> {
 /// The numbers below a bound; if they are more than `most`, so many of them, spread evenly.
 fn some(below: u32, most: u32) -> impl Iterator<Item = u32> {
     let number =
-        move |nth| if below <= most { nth } else { (u64::from(nth) * SPREAD % u64::from(below)) as u32 };
+        move |nth| if below <= most { nth } else { exact::<u32>(u64::from(nth) * SPREAD % u64::from(below)) };
     (0..below.min(most)).map(number)
 }
 

@@ -3,6 +3,7 @@
 use super::Simulation;
 use crate::fault::Faults;
 use crate::flow::HostId;
+use crate::narrow::{exact, saturated};
 use crate::routing::{self, Tracer};
 use crate::spec::{Complaint, Values};
 use crate::topology::Topology;
@@ -61,7 +62,7 @@ impl Simulation {
             *carried.entry(class(link)).or_default() += wire.rate.as_bps();
         }
         let part = |(class, crossing): (&(u8, u8, u64), &f64)| {
-            (offered_bps * crossing / f64::from(flows as u32) / carried[class] as f64, *class)
+            (offered_bps * crossing / f64::from(exact::<u32>(flows)) / carried[class] as f64, *class)
         };
         // What goes up comes down again: of equal ones the first, to within what rounding leaves.
         let all: Vec<_> = crossed.iter().map(part).collect();
@@ -99,7 +100,7 @@ impl Simulation {
         if warm_up == Time::ZERO || warm_up.as_secs_f64() < last * 1.1 {
             return None;
         }
-        let last = Time::from_ns((last * 1e9) as u64);
+        let last = Time::from_ns(saturated::<u64>(last * 1e9));
         let message = format!(
             "the last flow starts after about {last}, so hardly any is measured; write less, or more flows"
         );

@@ -2,6 +2,7 @@
 //! other line rates. Where such a thing differs, it may decide a comparison instead of the schemes.
 
 use super::is_fluid;
+use crate::narrow::saturated;
 use crate::queue;
 use crate::scenario::Case;
 use crate::spec::{Value, Values};
@@ -242,7 +243,7 @@ fn constants(side: &Side<'_>) -> Option<Held> {
     };
     let scaled = |one: &FixedRate| {
         let scaled = one.value.as_bps() as f64 * here.as_bps() as f64 / one.line_rate.as_bps() as f64;
-        format!("transport.{}={}", one.key, Rate(scaled.round() as u64))
+        format!("transport.{}={}", one.key, Rate(saturated::<u64>(scaled.round())))
     };
     let own_remedy = misfits.iter().map(scaled).collect();
     let text = format!("{}, while hosts have {here}", first.line_rate);

@@ -6,6 +6,7 @@ use super::stragglers::{RankRow, ranks};
 use super::timelines::timelines;
 use crate::job::{Collective, Work};
 use crate::measure::FlowRow;
+use crate::narrow::{exact, saturated};
 use crate::topology::Topology;
 use crate::units::Time;
 use crate::workload::job::{Exchange, Job, Operation, Plan, Span};
@@ -201,7 +202,7 @@ fn operation(plan: &Plan, source: u8, rank: u32, span: Span, flows: &[FlowRow]) 
     let sender = |id| {
         let place = flows.binary_search_by_key(&id, |row| row.flow.id).ok()?;
         let host = flows[place].flow.src;
-        plan.settings.hosts.iter().position(|&other| other == host).map(|rank| rank as u32)
+        plan.settings.hosts.iter().position(|&other| other == host).map(|rank| exact::<u32>(rank))
     };
     OperationRow {
         source,
@@ -307,7 +308,7 @@ fn iterations_of(job: &Job, spans: &[RankSpans], topology: &Topology) -> BTreeMa
             let new = IterationRow {
                 source: job.source,
                 iteration: span.iteration,
-                ranks: program.ranks.len() as u32,
+                ranks: exact::<u32>(program.ranks.len()),
                 start: Time::NEVER,
                 end: Time::ZERO,
                 last_rank: 0,
@@ -396,7 +397,7 @@ impl Nics<'_> {
         let takes = |(rank, bytes): (usize, &[u64; 2])| {
             let rate = self.topology.rate_of(self.plan.settings.hosts[rank]);
             let bits = 8 * u128::from(bytes[0].max(bytes[1]));
-            Time((bits * 1_000_000_000_000 / u128::from(rate.as_bps())) as u64)
+            Time(saturated_from(bits * 1_000_000_000_000 / u128::from(rate.as_bps())))
         };
         self.bytes.iter().enumerate().map(takes).max().unwrap_or(Time::ZERO)
     }

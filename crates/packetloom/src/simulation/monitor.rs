@@ -1,5 +1,6 @@
 //! How far a run is, and when it is done.
 
+use crate::narrow::saturated;
 use crate::units::Time;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -85,14 +86,14 @@ impl Monitor {
     /// Notes that a part of the run is done, a share of it all.
     pub(super) fn add(&self, packet_hops: u64, share: impl FnOnce() -> f64) {
         let before = self.packet_hops.fetch_add(packet_hops, Ordering::Relaxed);
-        self.done.fetch_add((share() * 1e6) as u64, Ordering::Relaxed);
+        self.done.fetch_add(saturated::<u64>(share() * 1e6), Ordering::Relaxed);
         self.end_if_due(before + packet_hops);
     }
 
     /// Notes how far the run is; returns whether it should go on.
     pub(super) fn report(&self, packet_hops: u64, done: f64, now: Time) -> bool {
         self.packet_hops.store(packet_hops, Ordering::Relaxed);
-        self.done.store((done * 1e6) as u64, Ordering::Relaxed);
+        self.done.store(saturated::<u64>(done * 1e6), Ordering::Relaxed);
         self.now.store(now.as_ps(), Ordering::Relaxed);
         self.end_if_due(packet_hops);
         self.is_wanted()

@@ -2,6 +2,7 @@
 
 use crate::flow::HostId;
 use crate::measure::hops;
+use crate::narrow::exact;
 use crate::topology::Topology;
 use crate::transport::PacketFormat;
 use crate::units::{Rate, Time};
@@ -52,7 +53,7 @@ fn capacity(topology: &Topology, bisection: Rate) -> String {
         ratio(whole)
     );
     let tiers =
-        (1..topology.tier_names.len() as u8).filter_map(|tier| Some((tier, of_tier(topology, tier)?)));
+        (1..exact::<u8>(topology.tier_names.len())).filter_map(|tier| Some((tier, of_tier(topology, tier)?)));
     for (tier, found) in tiers {
         line += &format!(", at each {} {}", topology.tier_names[usize::from(tier)], ratio(found));
     }
@@ -80,7 +81,8 @@ fn ratio(ratio: f64) -> String {
 fn bottleneck(topology: &Topology) -> Option<String> {
     let [left, right] = [topology.hosts, topology.hosts + 1];
     // Only there do two switches, of no file, face each other.
-    let is_dumbbell = topology.nodes.len() as u32 == right + 1 && topology.tier_names == ["host", "switch"];
+    let is_dumbbell =
+        exact::<u32>(topology.nodes.len()) == right + 1 && topology.tier_names == ["host", "switch"];
     let middle = topology
         .links
         .iter()

@@ -11,6 +11,7 @@ use crate::flow::{FlowId, HostId};
 use crate::measure::{
     Capture, Captured, FlowRow, FlowSamples, Format, QueueRecorder, Reordering, SentRecorder, pcapng,
 };
+use crate::narrow::exact;
 use crate::queue::{CLASSES, Pause, PauseRecord};
 use crate::topology::Topology;
 use crate::units::{Rate, Time};
@@ -175,7 +176,7 @@ impl Outcome {
 
     pub(super) fn capture(&self, link: usize, packets: Vec<Captured>) -> Capture {
         let rate = self.topology.links[link].rate;
-        Capture { name: self.topology.link_name(link as u32), rate, packets }
+        Capture { name: self.topology.link_name(exact::<u32>(link)), rate, packets }
     }
 
     /// What was captured, as a pcapng file; nothing where nothing was to be.
@@ -214,7 +215,7 @@ impl Outcome {
         self.ports.iter().flat_map(|row| {
             let classes = row.pauses.iter().flat_map(|classes| classes.iter().zip(0..));
             classes.flat_map(move |(record, class)| {
-                record.each.iter().map(move |&pause| (row.link as u32, class, pause))
+                record.each.iter().map(move |&pause| (exact::<u32>(row.link), class, pause))
             })
         })
     }
@@ -226,7 +227,7 @@ impl Outcome {
             let samples = row.queue.iter().flat_map(|queue| queue.samples().enumerate());
             samples.map(move |(nth, (at, bytes))| {
                 let sent = row.sent.as_ref().map_or(0, |sent| sent.bytes(nth));
-                (row.link as u32, at.as_ns_f64(), bytes, sent)
+                (exact::<u32>(row.link), at.as_ns_f64(), bytes, sent)
             })
         })
     }
@@ -236,7 +237,7 @@ impl Outcome {
         let pairs = self
             .ports
             .iter()
-            .filter_map(|row| Some((row.link as u32, row.queue.as_ref()?, row.sent.as_ref()?)));
+            .filter_map(|row| Some((exact::<u32>(row.link), row.queue.as_ref()?, row.sent.as_ref()?)));
         let pairs = pairs.filter(|(_, queue, _)| queue.follows_classes());
         pairs.flat_map(|(port, queue, sent)| {
             let classes = queue.classes().len().max(sent.classes());
@@ -259,7 +260,7 @@ fn class_samples(
     queue.samples().enumerate().map(move |(nth, (at, _))| ClassSample {
         port,
         time_ns: at.as_ns_f64(),
-        class: class as u8,
+        class: exact::<u8>(class),
         data_bytes: sent.data_bytes(class, nth),
         queue_bytes: waited.as_ref().and_then(|samples| samples.get(nth).copied()),
         credit_bytes: credit.as_ref().and_then(|samples| samples.get(nth).copied()),

@@ -8,6 +8,7 @@
 
 use crate::flow::HostId;
 use crate::measure::hops;
+use crate::narrow::saturated;
 use crate::scenario::Case;
 use crate::spec::{Complaint, Value, Values};
 use crate::topology::Topology;
@@ -111,7 +112,7 @@ impl Settling {
     fn warm_up(&self) -> Time {
         let most = self.arrivals.map_or(f64::INFINITY, |(lasts, _)| LARGEST_PART * lasts);
         let seconds = self.constant.min(most);
-        if seconds.is_finite() { Time((two_digits(seconds) * PS_PER_S) as u64) } else { Time::ZERO }
+        if seconds.is_finite() { Time(saturated::<u64>(two_digits(seconds) * PS_PER_S)) } else { Time::ZERO }
     }
 
     /// Whether a class of links is offered all that it carries, or more.

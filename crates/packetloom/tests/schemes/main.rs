@@ -2,6 +2,8 @@
 //! invariants, whatever the network does (`invariants`). `rates` and `flowtune` follow the rates of some,
 //! `services` what Ultra Ethernet does with a packet that is lost, `unreliable` what RDMA's unreliable connection does.
 
+#![allow(clippy::cast_possible_truncation, clippy::cast_possible_wrap, clippy::cast_sign_loss)]
+
 #[path = "../common/mod.rs"]
 mod common;
 

@@ -4,6 +4,7 @@ use super::Switch;
 use crate::engine::agent::PortAgent;
 use crate::engine::port::Port;
 use crate::engine::wires::Wires;
+use crate::narrow::narrow;
 use crate::packet::{Kind, Packet};
 use crate::packets::PacketId;
 use crate::routing::{Actions, Balancer, Count, Look, Notice, Pass, Passing, Tag};
@@ -145,7 +146,7 @@ impl Switch {
             self.depart_before_joining(now, ports, wires);
             self.send_on(now, (link, out), id, ports, wires);
         }
-        let made = actions.notices.len() as i64;
+        let made = narrow::<i64>(actions.notices.len());
         for notice in actions.notices.drain(..) {
             self.depart_before_joining(now, ports, wires);
             self.send_notice(now, notice, ports, wires);

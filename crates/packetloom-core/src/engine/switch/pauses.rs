@@ -8,6 +8,7 @@ use crate::engine::arrival::Arrival;
 use crate::engine::port::Port;
 use crate::engine::wires::Wires;
 use crate::link_message::{LinkMessage, PauseOrigin};
+use crate::narrow::narrow;
 use crate::packet::{Kind, Packet};
 use crate::packets::{PacketId, Packets};
 use crate::queue::{self, Departure, Memory, Signals, charged_class};
@@ -45,7 +46,7 @@ impl PauseSettings {
     /// Of a queue, if it pauses.
     pub(in crate::engine) fn of(queue: &Values) -> Option<PauseSettings> {
         Some(PauseSettings {
-            frame_bytes: queue::pause_bytes(queue)? as u16,
+            frame_bytes: narrow::<u16>(queue::pause_bytes(queue)?),
             lasts: queue.optional_time("pause_time").unwrap_or(Time::NEVER),
             in_time: !queue::pauses_run_out(queue),
             patience: queue.optional_time("watchdog").unwrap_or(Time::NEVER),
@@ -91,7 +92,7 @@ impl Pauses {
         ports: &[Port<H, A>],
     ) -> PauseOrigin {
         let waits = |port: u32| ports[port as usize].shared().map_or(0, |port| port.class_bytes(class));
-        let others = 0..ports.len() as u32;
+        let others = 0..narrow::<u32>(ports.len());
         let fullest = others.fold(out, |most, port| if waits(port) > waits(most) { port } else { most });
         let here = PauseOrigin { link: self.first_link_out + fullest, passed_on: 0 };
         let passed_on = |origin: PauseOrigin| PauseOrigin { passed_on: origin.passed_on + 1, ..origin };
@@ -237,7 +238,9 @@ impl Switch {
         let node = self.node;
         let Some(pauses) = self.pauses_mut() else { return };
         let rate = ports[back as usize].rate();
-        for class in (0..u8::BITS as u8).filter(|class| (signals.pause | signals.resume) >> class & 1 == 1) {
+        for class in
+            (0..narrow::<u8>(u8::BITS)).filter(|class| (signals.pause | signals.resume) >> class & 1 == 1)
+        {
             let quanta = if signals.pause >> class & 1 == 1 { pauses.settings.quanta(rate) } else { 0 };
             let message = LinkMessage::Pause { class, quanta, origin };
             let frame = Packet { time: now, ..message.packet(pauses.settings.frame_bytes) };

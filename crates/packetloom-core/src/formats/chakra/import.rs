@@ -10,6 +10,7 @@ use super::{
 use super::{json, protobuf, rank, unpacked};
 use crate::formats::FileError;
 use crate::job::{Collective, Dependency, LONGEST, Operation, Program, Rank, Sizes, Work};
+use crate::narrow::exact;
 use crate::units::Time;
 use std::collections::BTreeMap;
 
@@ -368,7 +369,7 @@ impl<'a> Importer<'a> {
             return Err(node.error(format!("rank {rank} is not in process group {:?}", key.0)));
         }
         let groups = &mut self.program.groups;
-        let next = groups.len() as u32;
+        let next = exact::<u32>(groups.len());
         let place = *self.groups.entry(key).or_insert_with_key(|(_, members)| {
             groups.push(members.clone());
             next
@@ -380,7 +381,7 @@ impl<'a> Importer<'a> {
 
 /// Where each node stands among all by its id.
 fn turns(nodes: &[Node<'_>]) -> Vec<u32> {
-    let mut places: Vec<u32> = (0..nodes.len() as u32).collect();
+    let mut places: Vec<u32> = (0..exact::<u32>(nodes.len())).collect();
     places.sort_unstable_by_key(|&place| nodes[place as usize].id);
     let mut turns = vec![0; nodes.len()];
     for (turn, place) in (0..).zip(places) {

@@ -35,6 +35,7 @@ pub use write::{Written, write};
 use super::FileError;
 use crate::files::{self, MOST_LIST_BYTES};
 use crate::job::Program;
+use crate::narrow::exact;
 use crate::spec::Complaint;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -187,7 +188,7 @@ pub fn read_files(
         None => Groups::new(),
     };
     let names = file_names(prefix).map_err(complain)?;
-    let ranks = names.len() as u32;
+    let ranks = exact::<u32>(names.len());
     let sources = names.into_iter().map(|name| {
         let content = files::read(Path::new(&name), MOST_LIST_BYTES);
         match content {
@@ -237,7 +238,7 @@ fn ranks_of(prefix: &str) -> Result<(u32, &'static str), String> {
         Some((expected, found)) => {
             Err(format!("there is no {prefix}.{expected}.{extension}, but there is one of rank {found}"))
         }
-        None => Ok((found.len() as u32, extension)),
+        None => Ok((exact::<u32>(found.len()), extension)),
     }
 }
 

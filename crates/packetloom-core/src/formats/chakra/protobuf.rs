@@ -3,6 +3,7 @@
 use super::super::{At, FileError};
 use super::node::{About, Attributes, Kind, Node, Value};
 use super::wire::{self, Field, Wire};
+use crate::narrow::exact;
 use std::borrow::Cow;
 
 /// Reads the nodes of a file, in its order; returns what it says of itself.
@@ -104,18 +105,18 @@ fn attribute(mut message: Wire<'_>) -> Result<(&str, Value<'_>), FileError> {
 
 /// The field's number says which kind it is: a kind and a list of it in turn, from 3 on.
 fn attribute_value(field: Field<'_>) -> Result<Value<'_>, FileError> {
-    let zigzag = |number: u64| (number >> 1) as i64 ^ -((number & 1) as i64);
+    let zigzag = |number: u64| exact::<i64>(number >> 1) ^ -exact::<i64>(number & 1);
     let value = match (field.number, field.value) {
         // Of int32 and int64, and of uint32 and uint64.
-        (7 | 9, wire::Value::Varint(number)) => Value::Integer(i128::from(number as i64)),
+        (7 | 9, wire::Value::Varint(number)) => Value::Integer(i128::from(number.cast_signed())),
         (11 | 13, wire::Value::Varint(number)) => Value::Integer(i128::from(number)),
         // Of sint32 and sint64.
         (15 | 17, wire::Value::Varint(number)) => Value::Integer(i128::from(zigzag(number))),
         // Of fixed32 and fixed64, and of sfixed32 and sfixed64.
         (19, wire::Value::Fixed32(number)) => Value::Integer(i128::from(number)),
         (21, wire::Value::Fixed64(number)) => Value::Integer(i128::from(number)),
-        (23, wire::Value::Fixed32(number)) => Value::Integer(i128::from(number as i32)),
-        (25, wire::Value::Fixed64(number)) => Value::Integer(i128::from(number as i64)),
+        (23, wire::Value::Fixed32(number)) => Value::Integer(i128::from(number.cast_signed())),
+        (25, wire::Value::Fixed64(number)) => Value::Integer(i128::from(number.cast_signed())),
         (27, wire::Value::Varint(number)) => Value::Bool(number != 0),
         (28, wire::Value::Bytes(list)) => Value::Bools(bools(list)?),
         (29, _) => Value::Text(Cow::Borrowed(field.text("an attribute's text")?)),

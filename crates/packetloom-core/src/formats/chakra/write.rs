@@ -3,6 +3,7 @@
 use super::import::{CPU, GPU, GPU_COMMUNICATION};
 use super::node::{DURATION_PS, Kind, SENDS, STREAM, TOTAL_BYTES, sends};
 use crate::job::{Collective, Event, Operation, Problem, Program, Rank, Sizes, Span, Work};
+use crate::narrow::exact;
 use crate::units::Time;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -43,7 +44,7 @@ enum AttributeKind {
 pub fn write(program: &Program, spans: &[Span]) -> Result<Written, Problem> {
     let mut times: BTreeMap<(u32, u32), (usize, Span)> = BTreeMap::new();
     times.extend(spans.iter().enumerate().map(|(nth, span)| ((span.rank, span.operation), (nth, *span))));
-    let everyone: Vec<u32> = (0..program.ranks.len() as u32).collect();
+    let everyone: Vec<u32> = (0..exact::<u32>(program.ranks.len())).collect();
     // The first group of all has no name; another of the same ranks needs one, because it is another.
     let unnamed = program.groups.iter().position(|group| *group == everyone);
     let mut files = Vec::new();
@@ -102,7 +103,7 @@ fn is_left_out(operation: &Operation) -> bool {
 
 /// The nodes' ids: in the order in which they began, then those that did not, in the order of their turns or places.
 fn ids(rank: &Rank, began: impl Fn(u32) -> Option<(Time, usize)>) -> Vec<u64> {
-    let mut places: Vec<u32> = (0..rank.operations().len() as u32).collect();
+    let mut places: Vec<u32> = (0..exact::<u32>(rank.operations().len())).collect();
     places.sort_by_key(|&place| {
         let (at, nth) = began(place).unwrap_or((Time::NEVER, usize::MAX));
         (at, nth, rank.turn(place).unwrap_or(place))
@@ -121,7 +122,7 @@ impl Awaited {
     fn of(rank: &Rank) -> Awaited {
         let mut awaited = Awaited(BTreeMap::new());
         let left_out = |place: &u32| rank.operations().get(*place as usize).is_some_and(is_left_out);
-        for place in (0..rank.operations().len() as u32).filter(left_out) {
+        for place in (0..exact::<u32>(rank.operations().len())).filter(left_out) {
             let mut stack = vec![place];
             while let Some(&top) = stack.last() {
                 let before = stack.len();
@@ -299,8 +300,8 @@ fn delimited(to: &mut Vec<u8>, bytes: &[u8]) {
 
 fn varint(to: &mut Vec<u8>, mut number: u64) {
     while number >= 0x80 {
-        to.push(number as u8 | 0x80);
+        to.push((number & 0x7f) as u8 | 0x80);
         number >>= 7;
     }
-    to.push(number as u8);
+    to.push(exact::<u8>(number));
 }

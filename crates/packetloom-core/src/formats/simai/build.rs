@@ -5,6 +5,7 @@ use super::Options;
 use super::header::{Header, Policy};
 use super::layer::{self, Group, Layer, Phase};
 use crate::job::{Dependency, Operation, Program, Rank, Sizes, Work};
+use crate::narrow::exact;
 use crate::units::Time;
 use std::collections::BTreeMap;
 
@@ -164,7 +165,7 @@ impl Builder<'_> {
         if members.len() < 2 {
             return None;
         }
-        let group = self.program.groups.len() as u32;
+        let group = exact::<u32>(self.program.groups.len());
         self.program.groups.push(members);
         self.groups.insert((kind, key), group);
         Some(group)

@@ -3,6 +3,7 @@
 use super::{by_mmu, lossless, pause_bytes};
 use crate::flow::HostId;
 use crate::link_message::LinkMessage;
+use crate::narrow::narrow;
 use crate::spec::{Complaint, Values};
 use crate::topology::{Link, Topology};
 use crate::units::{Rate, Time};
@@ -40,7 +41,7 @@ impl Headroom {
     }
 
     fn bytes_in(&self, time: Time) -> u64 {
-        (u128::from(time.as_ps()) * u128::from(self.rate.as_bps())).div_ceil(8_000_000_000_000) as u64
+        narrow::<u64>((u128::from(time.as_ps()) * u128::from(self.rate.as_bps())).div_ceil(8_000_000_000_000))
     }
 
     /// The worst case (IEEE 802.1Q Annex N, without interface delays): a packet exceeds the threshold and triggers

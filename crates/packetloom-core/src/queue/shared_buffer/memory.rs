@@ -3,6 +3,7 @@
 
 use super::limits::{GUARANTEED_BYTES, reserve, shared_bytes, shared_bytes_without_headroom};
 use super::{CLASSES, by_mmu, class_in, doublings, limits_all, lossless, pauses_run_out};
+use crate::narrow::{narrow, saturated};
 use crate::spec::Values;
 use crate::units::Rate;
 use std::ops::Range;
@@ -71,7 +72,7 @@ pub struct Memory {
 }
 
 fn q16(alpha: f64) -> u64 {
-    (alpha * 65_536.0) as u64
+    saturated::<u64>(alpha * 65_536.0)
 }
 
 impl Memory {
@@ -85,13 +86,13 @@ impl Memory {
             let most = alpha.max(1.0);
             Ingress {
                 headroom_limit,
-                alpha_q16: q16((alpha * 2.0_f64.powi(times as i32)).min(most)),
+                alpha_q16: q16((alpha * 2.0_f64.powi(narrow::<i32>(times))).min(most)),
                 bytes: 0,
                 paused: 0,
             }
         };
         let egress_alpha = queue.optional_number("egress_alpha").or_else(|| by_mmu(queue, None, Some(1.0)));
-        let offset = by_mmu(queue, 3_072, (16.0 * alpha) as u64);
+        let offset = by_mmu(queue, 3_072, saturated::<u64>(16.0 * alpha));
         Memory {
             sharing: by_mmu(queue, Sharing::Thresholds, Sharing::Pools),
             buffer: queue.bytes("buffer"),
@@ -117,7 +118,7 @@ impl Memory {
         if let Some(bytes) = self.pause_above.filter(|_| self.is_lossless(class)) {
             return bytes.min(self.beyond(link, class) + free);
         }
-        ((u128::from(free) * u128::from(self.links[link].alpha_q16)) >> 16) as u64
+        narrow::<u64>((u128::from(free) * u128::from(self.links[link].alpha_q16)) >> 16)
     }
 
     #[inline]
@@ -203,7 +204,7 @@ impl Memory {
 
     /// The links into the switch, by their numbers there.
     pub fn links(&self) -> Range<u32> {
-        0..self.links.len() as u32
+        0..narrow::<u32>(self.links.len())
     }
 
     /// How large the buffer is.

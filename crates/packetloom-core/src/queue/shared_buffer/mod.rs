@@ -17,6 +17,7 @@ pub use thresholds::interpolated;
 pub(super) use thresholds::{MARKING_PARAMS, Thresholds, check_marking};
 
 use super::{Buffer, Built, Queue};
+use crate::narrow::narrow;
 use crate::packet::{Kind as PacketKind, Packet};
 use crate::spec::{ALWAYS, Complaint, Component, Fallback, Kind, Made, Needs, Param, Value, Values};
 use crate::units::Rate;
@@ -329,7 +330,7 @@ pub(super) fn next_in_turn(ready: u8, served: u32) -> Option<usize> {
 #[inline]
 pub fn charged_class<H>(packet: &Packet<H>) -> Option<u8> {
     let is_charged = packet.kind == PacketKind::Data || packet.class != CONTROL;
-    (packet.kind != PacketKind::Link && is_charged).then(|| class_in(packet.class) as u8)
+    (packet.kind != PacketKind::Link && is_charged).then(|| narrow::<u8>(class_in(packet.class)))
 }
 
 /// By how much alpha is larger for a link of this rate: by what doubled rates double.

@@ -3,6 +3,7 @@
 use super::thresholds::Thresholds;
 use super::{CLASSES, CONTROL, charged_class, class_in, next_in_turn};
 use crate::link_message::{LinkMessage, PauseOrigin};
+use crate::narrow::narrow;
 use crate::packet::Kind;
 use crate::packets::{PacketId, Packets};
 use crate::queue::admission::Marking;
@@ -258,7 +259,7 @@ impl Holds for SharedPort {
             self.classes[class].prefetch_first(packets);
         }
         if class != usize::from(CONTROL) {
-            self.served = class as u32;
+            self.served = narrow::<u32>(class);
         }
         self.last = departure(id, packets);
         let packet = packets.get_mut(id);

@@ -1,5 +1,6 @@
 //! Where a port begins to mark, by its rate (HPCC's run.py has thresholds for each rate).
 
+use crate::narrow::narrow;
 use crate::queue::Site;
 use crate::queue::admission::Marking;
 use crate::spec::{ALWAYS, Complaint, Fallback, Kind, Needs, Param, Values};
@@ -111,7 +112,7 @@ impl Thresholds {
         }
         let usual = self.rate.unwrap_or(host_rate).as_bps();
         [self.min, self.max]
-            .map(|bytes| (u128::from(bytes) * u128::from(rate.as_bps()) / u128::from(usual)) as u64)
+            .map(|bytes| narrow::<u64>(u128::from(bytes) * u128::from(rate.as_bps()) / u128::from(usual)))
     }
 }
 

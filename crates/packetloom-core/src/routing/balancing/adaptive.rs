@@ -3,6 +3,7 @@
 
 use super::super::{Chooser, Routing, ns3, plain_ecmp};
 use super::{Actions, Balancer, Flowlets, Home, Look, Pass, Passing, Tag, Ways};
+use crate::narrow::narrow;
 use crate::random::Stream;
 use crate::spec::{Complaint, Component, Kind, Made, Needs, Param, Values};
 use crate::units::Time;
@@ -111,7 +112,7 @@ impl Adaptive {
             Some((at, congestion)) if now < at + self.update_interval => congestion,
             _ => {
                 let share = look.queued_bytes(port).saturating_mul(100) / self.capacity_bytes;
-                let band = [5, 10, 20].iter().filter(|&&bound| share >= bound).count() as u8;
+                let band = narrow::<u8>([5, 10, 20].iter().filter(|&&bound| share >= bound).count());
                 let congestion = (look.is_paused(port), band);
                 *known = Some((now, congestion));
                 congestion

@@ -3,6 +3,7 @@
 use super::super::{Chooser, Routing, ns3, plain_ecmp};
 use super::{Actions, Balancer, Home, Look, Pass, Passing, Tag, Ways};
 use crate::flow::HostId;
+use crate::narrow::exact;
 use crate::packet::Kind as PacketKind;
 use crate::random::Stream;
 use crate::spec::{Component, Kind, Made, Param, Values, anything};
@@ -75,7 +76,7 @@ impl Drill {
     fn of(values: &Values, home: Home<'_>) -> Drill {
         Drill {
             samples: values.count("samples").try_into().unwrap_or(u32::MAX),
-            remembers: values.count("memory") as usize,
+            remembers: exact::<usize>(values.count("memory")),
             per_destination: values.text("memory_per") == "destination",
             data_only: values.text("balances") == "data",
             memories: BTreeMap::new(),

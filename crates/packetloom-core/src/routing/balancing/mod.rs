@@ -30,6 +30,7 @@ pub(super) use letflow::ROUTING as LETFLOW;
 
 use crate::fault::KnownRates;
 use crate::flow::{FlowId, HostId};
+use crate::narrow::narrow;
 use crate::packet::Kind;
 use crate::packets::PacketId;
 use crate::random::Stream;
@@ -82,7 +83,7 @@ impl Ways<'_> {
     pub fn count(self) -> u32 {
         match self {
             Ways::Range(_, count) => count,
-            Ways::Of(_, ports) => ports.len() as u32,
+            Ways::Of(_, ports) => narrow::<u32>(ports.len()),
         }
     }
 

@@ -3,6 +3,7 @@
 use super::oblivious::Walk;
 use super::{ENTROPIES, Feedback, Fits, Select, Selector, Way, check};
 use crate::flow::FlowId;
+use crate::narrow::exact;
 use crate::random::Stream;
 use crate::routing::{Fate, Judged};
 use crate::spec::{ALWAYS, Complaint, Component, Fallback, Kind, Made, Param, Values};
@@ -80,8 +81,8 @@ pub struct Bitmap {
 impl Bitmap {
     pub(super) fn of(values: &Values) -> Bitmap {
         let walk = Walk::of(values);
-        let most = values.count("penalty_max") as u8;
-        let penalty = |key| values.count(key).min(most.into()) as u8;
+        let most = exact::<u8>(values.count("penalty_max"));
+        let penalty = |key| exact::<u8>(values.count(key).min(most.into()));
         Bitmap {
             walk,
             skips: vec![0; usize::from(walk.last()) + 1].into(),

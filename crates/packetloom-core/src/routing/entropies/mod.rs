@@ -15,6 +15,7 @@ mod reps_legacy;
 use super::{Feedback, Judged};
 use crate::flow::{FlowId, HostId};
 use crate::flow_table::FlowTable;
+use crate::narrow::{exact, narrow};
 use crate::packet::{Kind, Packet};
 use crate::random::{Purpose, Stream};
 use crate::spec::{self, ALWAYS, Complaint, Component, Fallback, Kind as Holds, Made, Param, Values};
@@ -49,9 +50,14 @@ fn check(values: &Values) -> Result<(), Complaint> {
 /// Whether a path can be taken at this moment.
 pub type Fits<'a> = dyn FnMut(u16) -> bool + 'a;
 
+/// One drawn of all up to `last`, which is a mask.
+fn drawn(last: u16, random: &mut Stream) -> u16 {
+    narrow(random.bits() & u64::from(last))
+}
+
 /// One drawn among those up to `last` that fit: the first from one drawn of all.
 fn draw_among(last: u16, fits: &mut Fits<'_>, random: &mut Stream) -> Option<u16> {
-    let first = random.bits() as u16 & last;
+    let first = drawn(last, random);
     (0..=last).map(|step| first.wrapping_add(step) & last).find(|&entropy| fits(entropy))
 }
 
@@ -173,7 +179,7 @@ impl Entropies {
             flows: FlowTable::default(),
             template: (spec::how(WAYS, &routing.kind).build)(routing),
             last_other: 0,
-            mask: (routing.count("entropies") - 1) as u16,
+            mask: exact::<u16>(routing.count("entropies") - 1),
             random: Stream::new(seed, Purpose::Paths, host.into()),
         }
     }

@@ -1,7 +1,8 @@
 //! Oblivious spraying: all entropies in turn, in an order that is scrambled anew for each round.
 
-use super::{ENTROPIES, Fits, Select, Selector, Way, check};
+use super::{ENTROPIES, Fits, Select, Selector, Way, check, drawn};
 use crate::flow::FlowId;
+use crate::narrow::exact;
 use crate::random::Stream;
 use crate::routing::Judged;
 use crate::spec::{Component, Made, Values};
@@ -29,7 +30,7 @@ pub struct Walk {
 
 impl Walk {
     pub(super) fn of(values: &Values) -> Walk {
-        Walk { mask: (values.count("entropies") - 1) as u16, index: 0, scramble: 0 }
+        Walk { mask: exact::<u16>(values.count("entropies") - 1), index: 0, scramble: 0 }
     }
 
     /// The number of the last entropy; they are counted from 0.
@@ -43,7 +44,7 @@ impl Walk {
         let entropy = self.index ^ self.scramble;
         self.index = self.index.wrapping_add(1) & self.mask;
         if self.index == 0 {
-            self.scramble = random.bits() as u16 & self.mask;
+            self.scramble = drawn(self.mask, random);
         }
         entropy
     }
@@ -56,7 +57,7 @@ impl Walk {
 
 impl Select for Walk {
     fn start(&mut self, _: FlowId, random: &mut Stream) {
-        self.scramble = random.bits() as u16 & self.mask;
+        self.scramble = drawn(self.mask, random);
     }
 
     #[inline]

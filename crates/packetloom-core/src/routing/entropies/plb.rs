@@ -3,8 +3,9 @@
 //! Linux's `tcp_plb.c` also moves an idle connection after fewer round trips. A flow here is one message: it has
 //! data in flight until it ends.
 
-use super::{ENTROPIES, Feedback, Fits, Select, Selector, Way, check};
+use super::{ENTROPIES, Feedback, Fits, Select, Selector, Way, check, drawn};
 use crate::flow::FlowId;
+use crate::narrow::{exact, narrow};
 use crate::random::Stream;
 use crate::routing::{Fate, Judged};
 use crate::spec::{ALWAYS, Component, Fallback, Kind, Made, Param, Values};
@@ -72,11 +73,11 @@ impl Plb {
     fn of(values: &Values) -> Plb {
         Plb {
             entropy: 0,
-            last: (values.count("entropies") - 1) as u16,
+            last: exact::<u16>(values.count("entropies") - 1),
             answers: 0,
             bad: 0,
             congested: 0,
-            rounds: values.count("rounds").min(u32::MAX.into()) as u32,
+            rounds: values.count_u32("rounds"),
             marked_above: values.number("marked_above"),
             round_began: Time::ZERO,
             suspended_until: Time::ZERO,
@@ -89,7 +90,7 @@ impl Plb {
         self.congested = 0;
         if self.last > 0 {
             let others = u32::from(self.last);
-            self.entropy = self.entropy.wrapping_add(1 + random.below(others) as u16) & self.last;
+            self.entropy = self.entropy.wrapping_add(1 + narrow::<u16>(random.below(others))) & self.last;
         }
     }
 
@@ -105,7 +106,7 @@ impl Plb {
 
 impl Select for Plb {
     fn start(&mut self, _: FlowId, random: &mut Stream) {
-        self.entropy = random.bits() as u16 & self.last;
+        self.entropy = drawn(self.last, random);
     }
 
     #[inline]

@@ -5,6 +5,7 @@
 use super::{ENTROPIES, Feedback, Fits, Select, Selector, Way, check};
 use crate::engine::SchemeError;
 use crate::flow::FlowId;
+use crate::narrow::{exact, narrow};
 use crate::random::Stream;
 use crate::routing::{Fate, Judged};
 use crate::spec::{Component, Made, Values};
@@ -78,7 +79,7 @@ impl PathTools {
     /// What the method returned, if there is such a path.
     fn chosen(&self) -> Result<u16, SchemeError> {
         let outside = SchemeError::Outside { what: "path", number: self.result, count: self.count };
-        if (0..self.count).contains(&self.result) { Ok(self.result as u16) } else { Err(outside) }
+        if (0..self.count).contains(&self.result) { Ok(narrow::<u16>(self.result)) } else { Err(outside) }
     }
 }
 
@@ -98,7 +99,7 @@ pub fn symbols() -> [(&'static str, usize); 2] {
 
 /// A number from 0 to below `count`.
 unsafe extern "C" fn random_below(tools: *mut PathTools, count: i64) -> i64 {
-    let count = count.clamp(1, u32::MAX.into()) as u32;
+    let count = narrow::<u32>(count.clamp(1, u32::MAX.into()));
     // SAFETY: compiled code passes on the pointer that it was called with, whose stream outlives the call.
     unsafe { (*(*tools).random).below(count) }.into()
 }
@@ -106,7 +107,7 @@ unsafe extern "C" fn random_below(tools: *mut PathTools, count: i64) -> i64 {
 /// 64 bits.
 unsafe extern "C" fn random_bits(tools: *mut PathTools) -> i64 {
     // SAFETY: as above.
-    unsafe { (*(*tools).random).bits() as i64 }
+    unsafe { (*(*tools).random).bits().cast_signed() }
 }
 
 /// A flow's state, and what works on it.
@@ -136,7 +137,7 @@ impl Chosen {
             judges: code.method(),
             state: code.state(values),
             keeps: code.constant("keeps") != 0,
-            mask: (values.count("entropies") - 1) as u16,
+            mask: exact::<u16>(values.count("entropies") - 1),
             sent: 0,
             last: 0,
             waiting: None,

@@ -5,7 +5,8 @@
 //! those in the ring again and again, because each of them worked a moment ago, while a new one may be on the path
 //! that swallows packets.
 
-use super::{ENTROPIES, Feedback, Fits, Select, Selector, Way, check, draw_among};
+use super::{ENTROPIES, Feedback, Fits, Select, Selector, Way, check, draw_among, drawn};
+use crate::narrow::{exact, narrow};
 use crate::random::Stream;
 use crate::routing::{Fate, Judged};
 use crate::spec::{ALWAYS, Complaint, Component, Fallback, Kind, Made, Param, Values};
@@ -103,12 +104,12 @@ pub struct Reps {
 
 impl Reps {
     fn of(values: &Values) -> Reps {
-        let packets = |key| values.count(key).min(u32::MAX.into()) as u32;
+        let packets = |key| values.count_u32(key);
         Reps {
             ring: SmallVec::new(),
-            last: (values.count("entropies") - 1) as u16,
-            size: values.count("ring") as u8,
-            uses: values.count("uses") as u8,
+            last: exact::<u16>(values.count("entropies") - 1),
+            size: exact::<u8>(values.count("ring")),
+            uses: exact::<u8>(values.count("uses")),
             head: 0,
             fresh: 0,
             used: 0,
@@ -121,7 +122,7 @@ impl Reps {
     }
 
     fn draw(&self, random: &mut Stream) -> u16 {
-        random.bits() as u16 & self.last
+        drawn(self.last, random)
     }
 
     fn keep(&mut self, entropy: u16) {
@@ -167,14 +168,14 @@ impl Reps {
     fn take_in_turn_among(&mut self, fits: &mut Fits<'_>) -> Option<u16> {
         let turns = (0..self.ring.len()).map(|step| (usize::from(self.turn) + step) % self.ring.len());
         let place = turns.into_iter().find(|&place| fits(self.ring[place]))?;
-        self.turn = (place + 1) as u8;
+        self.turn = narrow::<u8>(place + 1);
         Some(self.ring[place])
     }
 
     /// The next in the ring, used up or not.
     fn take_in_turn(&mut self) -> u16 {
         let place = usize::from(self.turn) % self.ring.len();
-        self.turn = (place + 1) as u8;
+        self.turn = narrow::<u8>(place + 1);
         self.ring[place]
     }
 

@@ -1,6 +1,7 @@
 //! REPS as it was first: every entropy that came back without a mark is used again, first come, first served.
 
 use super::{ENTROPIES, Feedback, Fits, Select, Selector, Way, check, draw_among};
+use crate::narrow::{exact, narrow};
 use crate::random::Stream;
 use crate::routing::{Fate, Judged};
 use crate::spec::{Component, Made, Values};
@@ -30,7 +31,7 @@ pub struct Recycled {
 
 impl Recycled {
     pub(super) fn of(values: &Values) -> Recycled {
-        Recycled { good: VecDeque::new(), last: (values.count("entropies") - 1) as u16, sent: 0 }
+        Recycled { good: VecDeque::new(), last: exact::<u16>(values.count("entropies") - 1), sent: 0 }
     }
 
     /// The oldest that came back.
@@ -59,13 +60,13 @@ impl Select for Recycled {
         // htsim counts to the smaller of this and the first window.
         if self.sent < entropies {
             self.sent += 1;
-            return self.sent as u16 & self.last;
+            return narrow(self.sent & u32::from(self.last));
         }
-        self.take().unwrap_or_else(|| random.below(entropies) as u16)
+        self.take().unwrap_or_else(|| narrow::<u16>(random.below(entropies)))
     }
 
     fn next_among(&mut self, _: Time, fits: &mut Fits<'_>, random: &mut Stream) -> Option<u16> {
-        let in_turn = (self.sent + 1) as u16 & self.last;
+        let in_turn = narrow::<u16>((self.sent + 1) & u32::from(self.last));
         if self.sent <= u32::from(self.last) && fits(in_turn) {
             self.sent += 1;
             return Some(in_turn);

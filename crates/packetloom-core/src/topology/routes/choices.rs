@@ -3,6 +3,7 @@
 
 use super::wiring::Wiring;
 use crate::flow::HostId;
+use crate::narrow::exact;
 use crate::units::{Rate, Time};
 use std::collections::BTreeMap;
 
@@ -117,10 +118,10 @@ impl Choices {
         let paths = ways.iter().fold(0, |sum: u32, way| sum.saturating_add(way.paths));
         let ports: Box<[u32]> = ways.iter().map(|way| way.port).collect();
         let known = self.ways.iter().position(|known| *known == (ports.clone(), paths));
-        known.unwrap_or_else(|| {
+        exact::<u32>(known.unwrap_or_else(|| {
             self.ways.push((ports, paths));
             self.ways.len() - 1
-        }) as u32
+        }))
     }
 
     /// The ports to a host of a class, and how many paths there are.
@@ -159,7 +160,7 @@ impl Classes {
             }
             let apart = places.iter().filter(|place| !is_one(place.fabric));
             let key = apart.map(|at| (at.fabric, at.edge, at.is_reached, at.down_takes)).collect();
-            let next = known.len() as u32;
+            let next = exact::<u32>(known.len());
             let class = *known.entry(key).or_insert(next);
             if class == next {
                 classes.members.push(Vec::new());

@@ -2,6 +2,7 @@
 //! each edge.
 
 use super::wiring::Wiring;
+use crate::narrow::exact;
 use crate::units::{Rate, Time};
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -79,14 +80,14 @@ impl Fabric {
     }
 
     fn intern(&mut self, known: &mut HashMap<Box<[u32]>, u32>, ports: &[u32], paths: u32) -> Ways {
-        let count = ports.len() as u32;
+        let count = exact::<u32>(ports.len());
         if let [only] = *ports {
             return Ways { first: only, count, paths };
         }
         let first = match known.get(ports) {
             Some(&first) => first,
             None => {
-                let first = self.lists.len() as u32;
+                let first = exact::<u32>(self.lists.len());
                 self.lists.extend_from_slice(ports);
                 known.insert(ports.into(), first);
                 first
@@ -190,7 +191,7 @@ impl Search {
             let found = std::mem::take(&mut self.levels[hops]);
             for &node in &found {
                 // It may have turned out to be nearer.
-                if self.hops[node as usize] == hops as u32 {
+                if self.hops[node as usize] == exact::<u32>(hops) {
                     self.order.push(node);
                     self.spread(node, edge);
                 }

@@ -14,6 +14,7 @@ mod wiring;
 
 use super::Topology;
 use crate::flow::HostId;
+use crate::narrow::exact;
 use choices::{Choices, Classes, Place, Way};
 use fabric::{AT_EDGE, Fabric, NO_WAY};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -82,11 +83,11 @@ impl Routes {
         let count = parts.iter().map(|&part| part + 1).max().unwrap_or(0) as usize;
         let mut members = vec![Members::default(); count];
         let mut rows = vec![(NOWHERE, NOWHERE); topology.nodes.len()];
-        for node in 0..topology.nodes.len() as u32 {
+        for node in 0..exact::<u32>(topology.nodes.len()) {
             if wiring.is_switch(node) || is_edge(node) {
                 let part = parts[node as usize];
                 let nodes = &mut members[part as usize].nodes;
-                rows[node as usize] = (part, nodes.len() as u32);
+                rows[node as usize] = (part, exact::<u32>(nodes.len()));
                 nodes.push(node);
             }
         }
@@ -111,11 +112,11 @@ impl Routes {
         let mut places = Vec::new();
         let mut of_hosts = Vec::new();
         for host in 0..topology.hosts {
-            let first = places.len() as u32;
+            let first = exact::<u32>(places.len());
             let number = |edge: u32| {
                 let (fabric, _) = rows[edge as usize];
                 let edges = &fabrics[fabric as usize].edges;
-                (fabric, edges.partition_point(|&other| other < edge) as u32)
+                (fabric, exact::<u32>(edges.partition_point(|&other| other < edge)))
             };
             if is_edge(host) {
                 let (fabric, edge) = number(host);
@@ -124,7 +125,7 @@ impl Routes {
                 let place = |link| Place::at(wiring, number(wiring.far_node(link)), host, link);
                 places.extend(wiring.ports(host).map(place));
             }
-            of_hosts.push(first..places.len() as u32);
+            of_hosts.push(first..exact::<u32>(places.len()));
         }
         let choices = if has_choices { topology.hosts } else { 0 };
         let of_choices = of_hosts.iter().take(choices as usize);
@@ -157,7 +158,7 @@ impl Routes {
     /// The most that there are between any two hosts.
     pub fn most_paths(&self) -> u32 {
         let from_edges = self.fabrics.iter().flat_map(|fabric| {
-            let edges = 0..fabric.edges.len() as u32;
+            let edges = 0..exact::<u32>(fabric.edges.len());
             fabric.starts.iter().flat_map(move |&row| edges.clone().map(move |edge| fabric.ways(row, edge).1))
         });
         let chosen = self.choosing().flat_map(|host| self.choices(host).all().map(|(_, paths)| paths));
@@ -166,7 +167,7 @@ impl Routes {
 
     /// Whether every host can reach every other.
     pub fn reach_all(&self) -> bool {
-        let hosts = || 0..self.of_hosts.len() as u32;
+        let hosts = || 0..exact::<u32>(self.of_hosts.len());
         let from_edge = |fabric: &Fabric, row: &u32, number: u32, dst: HostId| {
             self.place(dst, number)
                 .is_some_and(|place| place.is_reached && !fabric.ways(*row, place.edge).0.is_empty())
@@ -266,7 +267,7 @@ impl Routes {
     }
 
     fn choosing(&self) -> impl Iterator<Item = HostId> + '_ {
-        (0..self.of_hosts.len() as u32).filter(|&host| self.chooses(host))
+        (0..exact::<u32>(self.of_hosts.len())).filter(|&host| self.chooses(host))
     }
 
     fn choices(&self, host: HostId) -> &Choices {
@@ -326,7 +327,7 @@ struct Members {
 fn parts(wiring: &Wiring<'_>) -> Vec<u32> {
     let mut parts = vec![NOWHERE; wiring.topology.nodes.len()];
     let mut count = 0;
-    for switch in wiring.topology.hosts..wiring.topology.nodes.len() as u32 {
+    for switch in wiring.topology.hosts..exact::<u32>(wiring.topology.nodes.len()) {
         if parts[switch as usize] != NOWHERE {
             continue;
         }

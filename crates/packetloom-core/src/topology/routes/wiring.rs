@@ -1,5 +1,6 @@
 //! A network's links as searches for paths see them.
 
+use crate::narrow::exact;
 use crate::topology::{Link, Topology};
 use crate::units::{Rate, Time};
 use std::collections::BTreeSet;
@@ -71,7 +72,7 @@ impl Wiring<'_> {
 /// Parallel links pair up in order.
 fn far_ends(topology: &Topology) -> Vec<(u32, u32)> {
     let links = &topology.links;
-    let mut there: Vec<u32> = (0..links.len() as u32).collect();
+    let mut there: Vec<u32> = (0..exact::<u32>(links.len())).collect();
     let mut back = there.clone();
     there.sort_by_key(|&link| (links[link as usize].src, links[link as usize].dst));
     back.sort_by_key(|&link| (links[link as usize].dst, links[link as usize].src));

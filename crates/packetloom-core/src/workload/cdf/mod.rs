@@ -5,6 +5,7 @@
 
 mod read;
 
+use crate::narrow::saturated;
 use crate::random::Stream;
 
 /// No flow is larger: beyond 2^53 bytes `f64` no longer holds every whole number.
@@ -86,9 +87,13 @@ impl Rounding {
     /// The whole number of bytes that a drawn size becomes.
     fn apply(self, drawn_bytes: f64) -> u64 {
         match self {
-            Rounding::None => (drawn_bytes.round() as u64).max(1),
-            Rounding::UpToPackets(packet) => packet * ((drawn_bytes / packet as f64).ceil() as u64).max(1),
-            Rounding::ToPackets(packet) => packet * ((drawn_bytes / packet as f64).round() as u64).max(1),
+            Rounding::None => saturated::<u64>(drawn_bytes.round()).max(1),
+            Rounding::UpToPackets(packet) => {
+                packet * saturated::<u64>((drawn_bytes / packet as f64).ceil()).max(1)
+            }
+            Rounding::ToPackets(packet) => {
+                packet * saturated::<u64>((drawn_bytes / packet as f64).round()).max(1)
+            }
         }
     }
 }

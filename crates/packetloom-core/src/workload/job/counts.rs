@@ -1,5 +1,6 @@
 //! Counts of messages by stage.
 
+use crate::narrow::exact;
 use smallvec::SmallVec;
 
 /// How many messages each stage has, of stages near each other. It allocates nothing while those that have any are
@@ -52,7 +53,7 @@ impl Counts {
         let zeros = self.counts.iter().take_while(|&&count| count == 0).count();
         if zeros > 0 {
             self.counts.drain(..zeros);
-            self.first += zeros as u32;
+            self.first += exact::<u32>(zeros);
         }
     }
 }

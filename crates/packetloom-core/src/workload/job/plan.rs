@@ -6,6 +6,7 @@
 use super::pattern::{self, Algorithm, Message, Pairs, Pattern, Reordered, Shares};
 use crate::flow::{Flow, FlowId, HostId};
 use crate::job::{Collective, Event, Program, Sizes, Work};
+use crate::narrow::exact;
 use crate::units::{Rate, Time};
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
@@ -99,7 +100,7 @@ impl Settings {
         // By host: those of one place in all servers share a rail.
         let host = |&place: &u32| self.hosts[group[place as usize] as usize];
         members.chunks_mut(ranks).for_each(|seats| seats.sort_by_key(host));
-        Some(Seating { ranks: ranks as u32, members: (!are_neighbours).then_some(members) })
+        Some(Seating { ranks: exact::<u32>(ranks), members: (!are_neighbours).then_some(members) })
     }
 }
 
@@ -267,9 +268,9 @@ impl Plan {
             for place in 0..self.program.ranks[rank].operations().len() {
                 let exchange = match self.program.ranks[rank].operations()[place].work {
                     Work::Send { peer, tag, .. } => {
-                        let is_answered = self.answered.contains(&(rank as u32, peer, tag));
+                        let is_answered = self.answered.contains(&(exact::<u32>(rank), peer, tag));
                         let messages = if is_answered { 2 } else { 1 };
-                        let send = Exchange::Send { rank: rank as u32, place: place as u32 };
+                        let send = Exchange::Send { rank: exact::<u32>(rank), place: exact::<u32>(place) };
                         self.add(send, messages, messages.into())?
                     }
                     Work::Collective { operation, group, sizes } => {
@@ -319,7 +320,7 @@ impl Plan {
                     self.program.ranks[rank as usize].operations()[place as usize].work
             {
                 let channel = self.channels.entry((rank, peer, tag)).or_default();
-                nth = channel.len() as u32;
+                nth = exact::<u32>(channel.len());
                 channel.push(exchange);
             }
             self.nths.push(nth);
@@ -328,7 +329,7 @@ impl Plan {
     }
 
     fn add(&mut self, exchange: Exchange, numbers: u32, messages: u64) -> Result<u32, String> {
-        let place = self.exchanges.len() as u32;
+        let place = exact::<u32>(self.exchanges.len());
         self.exchanges.push(exchange);
         self.firsts.push(self.span);
         self.messages += messages;
@@ -411,7 +412,7 @@ impl Plan {
         let number = flow.checked_sub(self.base).filter(|&number| number < self.numbers())?;
         let (iteration, within) = (number / self.span, number % self.span);
         let exchange = self.firsts.partition_point(|&first| first <= within) - 1;
-        Some(Located { iteration, exchange: exchange as u32, index: within - self.firsts[exchange] })
+        Some(Located { iteration, exchange: exact::<u32>(exchange), index: within - self.firsts[exchange] })
     }
 
     /// The number of a message: what [`Plan::locate`] reads.
@@ -453,12 +454,13 @@ impl Plan {
 
 impl Dependents {
     fn of(rank: &crate::job::Rank) -> Dependents {
-        let count = rank.operations().len() as u32;
+        let count = exact::<u32>(rank.operations().len());
         let mut all: Vec<(u32, Event, u32)> = (0..count)
             .flat_map(|place| rank.dependencies(place).iter().map(move |one| (one.on, one.event, place)))
             .collect();
         all.sort_unstable();
-        let ends = (0..count).map(|place| all.partition_point(|&(on, ..)| on <= place) as u32).collect();
+        let ends =
+            (0..count).map(|place| exact::<u32>(all.partition_point(|&(on, ..)| on <= place))).collect();
         Dependents { ends, all: all.into_iter().map(|(_, event, place)| (event, place)).collect() }
     }
 }
@@ -482,7 +484,7 @@ impl Patterns {
         sizes: Sizes,
     ) -> Result<Operation, String> {
         let Settings { algorithms, channels, chunks, .. } = &plan.settings;
-        let ranks = plan.program.groups[group as usize].len() as u32;
+        let ranks = exact::<u32>(plan.program.groups[group as usize].len());
         let algorithm = algorithms.get(&kind).copied().unwrap_or(Algorithm::usual(kind));
         let (bytes, patterns, pieces) = match sizes {
             Sizes::Matrix(matrix) => {
@@ -505,7 +507,7 @@ impl Patterns {
                 (bytes, patterns, pieces)
             }
         };
-        let strands = patterns.len() as u32;
+        let strands = exact::<u32>(patterns.len());
         let (channels, chunks) = pieces;
         let lanes = [chunks, strands].into_iter().try_fold(channels, u32::checked_mul);
         let lanes = lanes.ok_or_else(|| {
@@ -539,7 +541,7 @@ impl Operation {
     /// How many messages its ranks send.
     pub fn messages(&self) -> u64 {
         let of = |lane| self.pattern(lane).messages(self.ranks);
-        (0..self.patterns.len() as u32).map(of).sum::<u64>() * u64::from(self.lanes)
+        (0..exact::<u32>(self.patterns.len())).map(of).sum::<u64>() * u64::from(self.lanes)
             / self.patterns.len() as u64
     }
 

@@ -3,6 +3,7 @@
 use super::counts::Counts;
 use super::pattern::{Message, Stage};
 use super::plan::Operation;
+use crate::narrow::exact;
 use std::sync::Arc;
 
 /// A rank's part of a collective operation.
@@ -73,7 +74,7 @@ impl Progress {
 
     /// In how many stages any lane has yet to send, at least; nothing unless each is like the one before it.
     pub fn stages_left(&self) -> Option<u32> {
-        let lanes = 0..self.lanes.len() as u32;
+        let lanes = 0..exact::<u32>(self.lanes.len());
         let repeats = |lane| self.operation.pattern(lane).repeats();
         let is_open = self.begun.is_some() && self.operation.gate.is_none() && lanes.clone().all(repeats);
         let left = lanes.map(|lane| self.stages(lane).saturating_sub(self.lanes[lane as usize].stage));
@@ -89,7 +90,7 @@ impl Progress {
     /// The rank begins, as the operation at this place.
     pub fn begin(&mut self, operation: u32, send: &mut Vec<Sending>) {
         self.begun = Some(operation);
-        for lane in 0..self.lanes.len() as u32 {
+        for lane in 0..exact::<u32>(self.lanes.len()) {
             self.advance(lane, send);
         }
     }
@@ -168,7 +169,7 @@ impl Progress {
             state.stage += 1;
             let is_awaited = operation.gate.is_some() || pattern.most_under_way().is_some();
             if is_awaited {
-                state.under_way.set(at, stage.slots.len() as u32);
+                state.under_way.set(at, exact::<u32>(stage.slots.len()));
             }
             send.extend(stage.slots.map(|slot| self.sending(lane, slot)));
         }

@@ -4,6 +4,7 @@ use super::pattern::{ALGORITHMS, Algorithm};
 use super::plan::{Costs, Settings};
 use crate::flow::{Flow, HostId};
 use crate::job::Collective;
+use crate::narrow::exact;
 use crate::random::Stream;
 use crate::spec::Fallback::{Absent, Value as Default};
 use crate::spec::{ALWAYS, Complaint, Kind, Needs, Param, Value, Values};
@@ -229,8 +230,9 @@ pub fn settings(
     let named =
         |&(key, operation): &(&str, Collective)| Some((operation, algorithm_called(&values.text(key))?));
     let hosts = place(values, ranks, site, draws)?;
-    let own =
-        values.optional_count("server").map(|server| (0..ranks).map(|rank| rank / server as u32).collect());
+    let own = values
+        .optional_count("server")
+        .map(|server| (0..ranks).map(|rank| rank / exact::<u32>(server)).collect());
     let of_topology = || site.server.map(|server| hosts.iter().map(|host| host / server).collect());
     Ok(Settings {
         servers: own.or_else(of_topology),
@@ -239,8 +241,8 @@ pub fn settings(
         repeat: u32::try_from(values.count("repeat"))
             .map_err(|_| Complaint::new("repeat", format!("write {} at most", u32::MAX)))?,
         algorithms: algorithms.filter_map(named).collect::<BTreeMap<_, _>>(),
-        channels: values.count("channels") as u32,
-        chunks: values.count("chunks") as u32,
+        channels: exact::<u32>(values.count("channels")),
+        chunks: exact::<u32>(values.count("chunks")),
         costs: costs(values, site)?,
     })
 }
@@ -282,7 +284,7 @@ fn place(values: &Values, ranks: u32, site: &Site<'_>, draws: &mut Stream) -> Re
     match (values.text("order").as_str(), site.server) {
         ("random", _) => {
             for last in (1..hosts.len()).rev() {
-                hosts.swap(last, draws.below(last as u32 + 1) as usize);
+                hosts.swap(last, draws.below(exact::<u32>(last) + 1) as usize);
             }
         }
         ("by-rail", Some(server)) => hosts.sort_by_key(|host| (host % server, host / server)),

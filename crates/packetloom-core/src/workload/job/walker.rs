@@ -7,6 +7,7 @@ use super::round::Round;
 use super::span::Span;
 use crate::flow::{Flow, FlowId};
 use crate::job::{Event, Work};
+use crate::narrow::exact;
 use crate::units::Time;
 use crate::workload::Done;
 use std::cmp::Reverse;
@@ -188,8 +189,8 @@ impl Walker {
     fn begin_iteration(&mut self, now: Time) {
         let plan = Arc::clone(&self.plan);
         let rank = &plan.program.ranks[self.rank as usize];
-        let count = rank.operations().len() as u32;
-        self.left = (0..count).map(|place| rank.dependencies(place).len() as u32).collect();
+        let count = exact::<u32>(rank.operations().len());
+        self.left = (0..count).map(|place| exact::<u32>(rank.dependencies(place).len())).collect();
         self.unended = count;
         self.sent.clear();
         self.numbered.clear();

@@ -8,6 +8,7 @@ pub use pareto::Pareto;
 
 use super::cdf::{Cdf, Interpolation, LARGEST_BYTES, Rounding};
 use super::library;
+use crate::narrow::saturated;
 use crate::random::Stream;
 use crate::spec::{Complaint, Value, Values};
 
@@ -69,7 +70,7 @@ impl Sizes {
             // What a draw of 1 - 2^-53 maps to, the largest below 1.
             Sizes::Exponential(mean) => whole(mean * 53.0 * std::f64::consts::LN_2),
             Sizes::Pareto(ref pareto) => {
-                (pareto.maximum as u64).min(pareto.most_bytes).max(pareto.minimum as u64)
+                saturated::<u64>(pareto.maximum).min(pareto.most_bytes).max(saturated::<u64>(pareto.minimum))
             }
             _ => self.at(1.0 - f64::EPSILON / 2.0),
         }
@@ -91,7 +92,7 @@ impl Sizes {
             Sizes::Constant(size) => *size,
             Sizes::Uniform { minimum, maximum } => {
                 let count = (maximum - minimum + 1) as f64;
-                (minimum + (u * count) as u64).min(*maximum)
+                (minimum + saturated::<u64>(u * count)).min(*maximum)
             }
             Sizes::Exponential(mean) => whole(-mean * libm::log1p(-u)),
             Sizes::Pareto(pareto) => whole(pareto.at(u)).min(pareto.most_bytes),
@@ -158,7 +159,7 @@ impl Sizes {
 }
 
 fn whole(bytes: f64) -> u64 {
-    (bytes.round() as u64).max(1)
+    saturated::<u64>(bytes.round()).max(1)
 }
 
 fn positive(values: &Values, key: &str) -> Result<u64, Complaint> {
@@ -193,7 +194,7 @@ fn build_pareto(values: &Values) -> Result<Sizes, Complaint> {
         }
         None => f64::INFINITY,
     };
-    let most_bytes = LARGEST_BYTES as u64;
+    let most_bytes = saturated::<u64>(LARGEST_BYTES);
     Ok(Sizes::Pareto(Pareto { shape, minimum: minimum as f64, maximum, most_bytes }))
 }
 

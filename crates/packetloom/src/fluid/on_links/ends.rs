@@ -18,7 +18,11 @@ impl Ends {
     /// The first.
     pub(super) fn first(&self) -> Option<(Time, FlowId, u32)> {
         let Reverse(first) = self.0.peek()?;
-        Some((Time((first >> 64) as u64), (first >> 32) as FlowId, *first as u32))
+        Some((
+            Time((first >> 64) as u64),
+            (first >> 32 & 0xffff_ffff) as FlowId,
+            (first & 0xffff_ffff) as u32,
+        ))
     }
 
     /// Takes the first out.

@@ -7,6 +7,7 @@ use super::super::jobs::JobRow;
 use super::super::{Setting, flow_rung, takes_one_path};
 use crate::flow::Flow;
 use crate::measure::{FlowRow, Format};
+use crate::narrow::{exact, saturated};
 use crate::routing::{FlowPorts, Tracer};
 use crate::spec::Values;
 use crate::topology::Topology;
@@ -112,14 +113,14 @@ impl Carried<'_> {
             let route = *known.entry(key).or_insert_with(|| {
                 let links = found.unwrap_or_else(|| links(&mut tracer, paths.one_path, flow));
                 routes.push(Route { links, flows: Vec::new() });
-                routes.len() as u32 - 1
+                exact::<u32>(routes.len()) - 1
             });
             route_of.push(route);
         }
     }
 
     fn sort_flows(&mut self) {
-        let mut by_start: Vec<u32> = (0..self.flows.len() as u32).collect();
+        let mut by_start: Vec<u32> = (0..exact::<u32>(self.flows.len())).collect();
         by_start.retain(|&row| self.flows[row as usize].delivered != Time::NEVER);
         by_start.sort_unstable_by_key(|&row| (self.flows[row as usize].flow.start, row));
         for row in by_start {
@@ -196,8 +197,12 @@ impl Carried<'_> {
             |link: u32| bytes[link as usize] * 8e12 / self.topology.links[link as usize].rate.as_bps() as f64;
         let most = used.iter().map(|&link| takes(link)).fold(0.0, f64::max);
         let mut alike = used.iter().filter(|&&link| takes(link) >= ALIKE * most);
-        let count = alike.clone().count() as u32;
-        let bound = alike.next().map(|&link| Bound { link, takes: Time(most.round() as u64), alike: count });
+        let count = exact::<u32>(alike.clone().count());
+        let bound = alike.next().map(|&link| Bound {
+            link,
+            takes: Time(saturated::<u64>(most.round())),
+            alike: count,
+        });
         used.iter().for_each(|&link| bytes[link as usize] = 0.0);
         bound
     }

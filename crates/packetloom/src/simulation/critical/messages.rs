@@ -2,6 +2,7 @@
 
 use crate::flow::FlowId;
 use crate::measure::FlowRow;
+use crate::narrow::exact;
 use crate::units::Time;
 use crate::workload::job::{Exchange, Plan};
 
@@ -81,7 +82,7 @@ impl Messages<'_> {
     /// The row of a flow.
     pub(super) fn row_of(&self, flow: FlowId) -> Option<u32> {
         let found = self.flows.binary_search_by_key(&flow, |row| row.flow.id);
-        found.ok().map(|at| at as u32)
+        found.ok().map(|at| exact::<u32>(at))
     }
 
     /// When a message started.

@@ -4,6 +4,7 @@ use super::messages::{Messages, OfCollective};
 use super::{Part, Spans, Spent};
 use crate::flow::FlowId;
 use crate::job::{Event, Work};
+use crate::narrow::exact;
 use crate::simulation::jobs::IterationRow;
 use crate::units::Time;
 use crate::workload::job::{ANSWER, Exchange, Located, MESSAGE, Operation, Span};
@@ -251,7 +252,7 @@ impl<'a> Walk<'a> {
     }
 
     fn place_of(&self, rank: u32, exchange: u32) -> Option<u32> {
-        let count = self.spans.plan.program.ranks[rank as usize].operations().len() as u32;
+        let count = exact::<u32>(self.spans.plan.program.ranks[rank as usize].operations().len());
         (0..count).find(|&place| self.spans.plan.exchange_of(rank, place) == exchange)
     }
 

@@ -2,6 +2,7 @@
 
 use super::super::fidelity::LinkRung;
 use super::crossings::Crossings;
+use crate::narrow::narrow;
 use crate::topology::Topology;
 use crate::units::{Rate, Time};
 use std::collections::BTreeMap;
@@ -18,7 +19,7 @@ pub(super) enum Section {
 impl Section {
     /// The one that a link is part of.
     fn of(topology: &Topology, link: u32) -> Section {
-        let back = topology.link_back(link as usize) as u32;
+        let back = narrow::<u32>(topology.link_back(link as usize));
         let is_hosts = |link: u32| topology.links[link as usize].src < topology.hosts;
         match (is_hosts(link), is_hosts(back)) {
             (true, true) => Section::Cable { out: link.min(back), back: link.max(back) },
@@ -81,7 +82,7 @@ impl Classes {
             let tier = |node: u32| topology.nodes[node as usize].tier;
             (tier(link.src), tier(link.dst), link.rate, link.latency)
         };
-        let links = 0..topology.links.len() as u32;
+        let links = 0..narrow::<u32>(topology.links.len());
         let used = links.clone().filter(|&link| !crossings.at(link).is_empty());
         let mut sections: Vec<Section> = used.map(|link| Section::of(topology, link)).collect();
         sections.sort_unstable();
@@ -94,7 +95,7 @@ impl Classes {
         let simulated = alike.into_values().flat_map(|class| chosen(class, rung)).collect();
         let mut numbers = BTreeMap::new();
         let of = links.map(|link| {
-            let next = numbers.len() as u32;
+            let next = narrow::<u32>(numbers.len());
             *numbers.entry(likeness(link)).or_insert(next)
         });
         Classes { simulated, of: of.collect() }

@@ -2,6 +2,7 @@
 
 use super::super::Setting;
 use crate::flow::Flow;
+use crate::narrow::narrow;
 use crate::routing::Tracer;
 use crate::topology::Topology;
 use crate::transport::PacketFormat;
@@ -60,7 +61,8 @@ impl Crossings {
             let mut back = tracer.path(flow.id, flow.dst, flow.src);
             if back.len() != there.len() {
                 // Where paths differ in length, acknowledgements are taken to come back by the path of the data.
-                let reversed = there.iter().rev().map(|&link| topology.link_back(link as usize) as u32);
+                let reversed =
+                    there.iter().rev().map(|&link| narrow::<u32>(topology.link_back(link as usize)));
                 back = reversed.collect();
             }
             let packets = all.packets[index as usize];
@@ -76,11 +78,11 @@ impl Crossings {
             let way = Way { there: figures(topology, &there), back: figures(topology, &back) };
             let number = *numbers.entry(way).or_insert_with_key(|way| {
                 ways.push(way.clone());
-                ways.len() as u32 - 1
+                narrow::<u32>(ways.len()) - 1
             });
             all.way_of.push(number);
             all.links.extend(there);
-            all.first.push(all.links.len() as u32);
+            all.first.push(narrow::<u32>(all.links.len()));
         }
         all.ways = ways;
         all

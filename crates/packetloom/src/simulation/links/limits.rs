@@ -11,6 +11,7 @@ use super::super::flow_rung::wire_bytes;
 use super::crossings::Crossings;
 use crate::flow::FlowId;
 use crate::fluid::on_links::{Notes, Sharing, Step, Transfer};
+use crate::narrow::{narrow, saturated};
 use crate::units::Time;
 use std::collections::BTreeMap;
 
@@ -77,9 +78,9 @@ impl Limits {
             let slowest = path.iter().map(|&link| rate(link)).min().expect("a flow crosses a link at least");
             alone.push(Alone { start: flow.start, bits, ps: bits / (slowest.as_bps() as f64 / 1e12) });
             sharing.run_until(flow.start, |_, _| ());
-            others.extend(path.iter().map(|&link| sharing.held_at(link).min(MOST_OTHERS) as u8));
+            others.extend(path.iter().map(|&link| narrow::<u8>(sharing.held_at(link).min(MOST_OTHERS))));
             let links = path.iter().map(|&link| (link, 1.0)).collect();
-            sharing.arrive(flow.start, &Transfer { id: index as FlowId, bits, links });
+            sharing.arrive(flow.start, &Transfer { id: narrow::<FlowId>(index), bits, links });
         }
         sharing.run_until(Time::NEVER, |_, _| ());
         Limits::of_notes(crossings, others, &alone, sharing.notes())
@@ -94,10 +95,10 @@ impl Limits {
         for ended in notes.ended {
             let Alone { start, ps, .. } = alone[ended.flow as usize];
             held_by[ended.flow as usize] = ended.held_by;
-            let wait = ended.at.since(start).since(Time(ps.round() as u64));
+            let wait = ended.at.since(start).since(Time(saturated::<u64>(ps.round())));
             waits[ended.flow as usize] = wait;
             let as_many = (wait.as_ps() as f64 / ps).round().min(MOST_OTHERS as f64);
-            others[crossings.place(ended.flow, ended.held_by)] = as_many as u8;
+            others[crossings.place(ended.flow, ended.held_by)] = saturated::<u8>(as_many);
         }
         let wait = |(&(link, flow), steps): (&(u32, FlowId), &Vec<Left>)| {
             ((link, flow), alone[flow as usize].wait_ps(steps))

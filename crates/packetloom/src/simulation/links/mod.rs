@@ -30,6 +30,7 @@ use super::fidelity::LinkRung;
 use super::{Monitor, Outcome, Simulation};
 use crate::flow::Flow;
 use crate::measure::Collector;
+use crate::narrow::{narrow, saturated};
 use crate::random::{Purpose, Stream};
 use crate::spec::Complaint;
 use crate::units::Time;
@@ -87,7 +88,7 @@ pub(super) fn run_links(
         let alone_ps = best.as_ps() as f64 + alone.excess_ps(crossings, index);
         let fct_ps = estimates.fct_ps(index, flow, alone_ps).max(best.as_ps() as f64);
         let end = if fct_ps.is_finite() {
-            flow.start.saturating_add(Time(fct_ps.round() as u64))
+            flow.start.saturating_add(Time(saturated::<u64>(fct_ps.round())))
         } else {
             Time::NEVER
         };
@@ -116,7 +117,7 @@ struct Estimates<'a> {
 impl Estimates<'_> {
     /// What a flow takes that would take `alone_ps` alone.
     fn fct_ps(&mut self, index: usize, flow: &Flow, alone_ps: f64) -> f64 {
-        let (number, crossings) = (index as u32, self.crossings);
+        let (number, crossings) = (narrow::<u32>(index), self.crossings);
         let expected_ps = alone_ps + self.limits.wait_ps(number);
         if self.limits.is_large(number) {
             return expected_ps * self.effect(index, flow, self.limits.held_by(number));
@@ -130,7 +131,7 @@ impl Estimates<'_> {
     fn effect(&mut self, index: usize, flow: &Flow, link: u32) -> f64 {
         let Estimates { pools, crossings, limits, effects, seed } = self;
         let own = effects.get(&link).map(|effects| {
-            let place = crossings.at(link).binary_search(&(index as u32));
+            let place = crossings.at(link).binary_search(&narrow::<u32>(index));
             effects[place.expect("a flow is among those of its links")]
         });
         if let Some(Effect::Delay(own) | Effect::Stretch(own)) = own {
@@ -138,8 +139,8 @@ impl Estimates<'_> {
         }
         let key = u64::from(flow.id) << 32 | u64::from(link);
         let mut stream = Stream::new(*seed, Purpose::Estimates, key);
-        let like = (crossings.packets[index], limits.others(crossings, link, index as u32));
-        if limits.is_large(index as u32) {
+        let like = (crossings.packets[index], limits.others(crossings, link, narrow::<u32>(index)));
+        if limits.is_large(narrow::<u32>(index)) {
             pools.draw((link, Kind::Large), like, &mut stream).unwrap_or(1.0)
         } else {
             pools.draw((link, Kind::Small), like, &mut stream).unwrap_or(0.0)

@@ -4,6 +4,7 @@ use super::alike::Classes;
 use super::apart::{Effect, Effects};
 use super::crossings::Crossings;
 use super::limits::Limits;
+use crate::narrow::{narrow, saturated};
 use crate::random::{Purpose, Stream};
 use std::collections::BTreeMap;
 
@@ -79,12 +80,12 @@ impl<'a> Pools<'a> {
     ) -> Option<f64> {
         let class = self.classes.class(link);
         let known = self.known.get(&(class, kind))?;
-        let size = (libm::log2(packets as f64) * SIZES_PER_OCTAVE).round() as i32;
+        let size = saturated::<i32>((libm::log2(packets as f64) * SIZES_PER_OCTAVE).round());
         let nearest = self
             .nearest
             .entry((class, kind, size, others))
             .or_insert_with(|| nearest(known, f64::from(size) / SIZES_PER_OCTAVE, others, self.neighbours));
-        Some(nearest[stream.below(nearest.len() as u32) as usize])
+        Some(nearest[stream.below(narrow::<u32>(nearest.len())) as usize])
     }
 }
 

@@ -20,6 +20,7 @@ use super::apart::Apart;
 use crate::fault::{Pace, Slow};
 use crate::flow::{Flow, HostId};
 use crate::measure::{Format, best_fct};
+use crate::narrow::{narrow, saturated};
 use crate::topology::{self, Arm, Topology};
 use crate::units::{ByteTime, Rate, Time};
 use std::collections::BTreeMap;
@@ -67,7 +68,7 @@ struct Others {
 impl Others {
     /// The number of the next one.
     fn next(&self) -> HostId {
-        (self.receivers.len() + self.senders.len()) as HostId + 1
+        narrow::<HostId>(self.receivers.len() + self.senders.len()) + 1
     }
 
     fn receiver(&mut self, key: Receiver) -> HostId {
@@ -180,7 +181,7 @@ impl Apart<'_> {
     fn reduced(&self, rate: Rate, part: f64) -> Rate {
         let slowest =
             if self.setting.topology.whole_ns { ByteTime::SLOWEST_IN_WHOLE_NS } else { topology::SLOWEST };
-        Rate((rate.as_bps() as f64 * part).round() as u64).max(slowest.min(rate))
+        Rate(saturated::<u64>((rate.as_bps() as f64 * part).round())).max(slowest.min(rate))
     }
 
     /// The lowest rate that a flow meets before a link that leads to the first host.

@@ -24,6 +24,7 @@
 //! long as nothing stands still samples get further apart, so that windows get longer and looks fewer.
 
 use super::SteadyRung;
+use crate::narrow::saturated;
 use crate::units::Time;
 
 /// How many samples apart the ends of the shortest window are.
@@ -117,7 +118,7 @@ impl Calm {
                 group.iter().map(|&flow| f64::from(last.arrived[flow] - first.arrived[flow])).sum();
             group.iter().for_each(|&flow| arrived[flow] = sum / group.len() as f64);
         }
-        Some(Window { lasted, arrived, holds: Time(holds as u64) })
+        Some(Window { lasted, arrived, holds: Time(saturated::<u64>(holds)) })
     }
 
     /// The sample so many before the last.

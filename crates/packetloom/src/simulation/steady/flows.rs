@@ -7,6 +7,7 @@ use super::{Stand, SteadyRung};
 use crate::engine::{Event, FlowStatus, Log, PortCounters, Report};
 use crate::flow::{Flow, FlowId};
 use crate::measure::{Format, best_fct};
+use crate::narrow::saturated;
 use crate::simulation::Setting;
 use crate::topology::Topology;
 use crate::units::Time;
@@ -211,10 +212,10 @@ impl Flows {
         let fastest = window.arrived.iter().copied().fold(1.0, f64::max);
         let most = (most.min(until_next.as_ps() as f64) * (1.0 - 1.0 / fastest)).max(0.0);
         let count = (most * fastest / lasted).floor();
-        let time = Time((count * lasted / fastest).round() as u64);
+        let time = Time(saturated::<u64>((count * lasted / fastest).round()));
         let share = time.as_ps() as f64 / lasted;
         let packets: Vec<u32> =
-            window.arrived.iter().map(|arrived| (arrived * share).round() as u32).collect();
+            window.arrived.iter().map(|arrived| saturated::<u32>((arrived * share).round())).collect();
         if time.times(2) < window.lasted {
             return None;
         }
@@ -297,7 +298,7 @@ impl Flows {
 /// What was left out so far, and what is now: so many packets, and a share of what was counted from one report to
 /// the other.
 fn sum(so_far: Report, before: Report, after: Report, (packets, share): (u32, f64)) -> Report {
-    let more = |before: u32, after: u32| (f64::from(after - before) * share).round() as u32;
+    let more = |before: u32, after: u32| saturated::<u32>((f64::from(after - before) * share).round());
     let again = more(before.retransmissions, after.retransmissions);
     Report {
         packets_sent: so_far.packets_sent + packets + again,

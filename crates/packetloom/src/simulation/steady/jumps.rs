@@ -1,6 +1,7 @@
 //! When time was skipped, and what is added for it.
 
 use crate::engine::PortCounters;
+use crate::narrow::saturated;
 use crate::units::Time;
 
 /// The skips of a run.
@@ -42,7 +43,7 @@ impl Jumps {
         self.ports.resize(after.len(), PortCounters::default());
         let share = time.as_ps() as f64 / watched.as_ps().max(1) as f64;
         for ((sum, before), after) in self.ports.iter_mut().zip(before).zip(after) {
-            let more = |before: u64, after: u64| ((after - before) as f64 * share).round() as u64;
+            let more = |before: u64, after: u64| saturated::<u64>(((after - before) as f64 * share).round());
             sum.packets += more(before.packets, after.packets);
             sum.bytes += more(before.bytes, after.bytes);
             sum.drops += more(before.drops, after.drops);

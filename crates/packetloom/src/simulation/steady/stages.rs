@@ -5,6 +5,7 @@ use super::{Stand, SteadyRung};
 use crate::engine::{Event, Log, PortCounters};
 use crate::flow::{Flow, FlowId};
 use crate::measure::Collector;
+use crate::narrow::narrow;
 use crate::topology::Topology;
 use crate::units::Time;
 use crate::workload::job::{Exchange, Job, Operation, Plan};
@@ -16,7 +17,7 @@ use std::sync::Arc;
 const LEFT: u32 = 2;
 
 /// How many stages in a row are compared.
-const WATCHED: u64 = 2;
+const WATCHED: usize = 2;
 
 /// Where an operation is: source, repetition, exchange.
 type Key = (u8, u32, u32);
@@ -52,7 +53,7 @@ struct Current {
 #[derive(Clone, Copy, Default)]
 struct Track {
     /// When its last stages began, the last one last.
-    starts: [Time; WATCHED as usize + 1],
+    starts: [Time; WATCHED + 1],
     known: usize,
     /// Its last message.
     message: FlowId,
@@ -146,10 +147,10 @@ impl Stages {
         };
         let track = &mut current.tracks[(part.lane * current.operation.ranks + part.from) as usize];
         track.starts.rotate_left(1);
-        track.starts[WATCHED as usize] = flow.start;
+        track.starts[WATCHED] = flow.start;
         track.message = flow.id;
         current.begun += usize::from(track.known == 0);
-        current.ready += usize::from(track.known == WATCHED as usize);
+        current.ready += usize::from(track.known == WATCHED);
         track.known += 1;
         original
     }
@@ -197,15 +198,15 @@ impl Stages {
         let trusted = held.map_or(self.rung.stretch, |(_, times)| 2_u64.saturating_pow(times));
         let most = [
             u64::from(round.left.saturating_sub(LEFT)),
-            WATCHED * trusted.min(self.rung.stretch),
+            WATCHED as u64 * trusted.min(self.rung.stretch),
             time.as_ps() / takes.as_ps().max(1),
         ];
-        let stages = most.into_iter().min().unwrap_or(0) as u32;
-        if u64::from(stages) < WATCHED {
+        let stages = narrow::<u32>(most.into_iter().min().unwrap_or(0));
+        if (stages as usize) < WATCHED {
             return;
         }
         self.held = held;
-        debug_assert_eq!(tracks.len() as u32 % ranks, 0);
+        debug_assert_eq!(narrow::<u32>(tracks.len()) % ranks, 0);
         stand.engine.skip_stages(stages);
         stand.workload.note_skipped(key.0, u64::from(stages) * tracks.len() as u64);
         let time = takes.times(stages.into());
@@ -287,7 +288,7 @@ impl Current {
     /// What the last stages took on the mean.
     fn mean_stage(&self) -> Time {
         let took: u64 = self.tracks.iter().map(|track| (track.starts[2] - track.starts[0]).as_ps()).sum();
-        Time(took / (WATCHED * self.tracks.len() as u64))
+        Time(took / (WATCHED * self.tracks.len()) as u64)
     }
 
     /// What a stage takes, if it always takes that: all ranks together took as long for one as for the other of those

@@ -1,5 +1,6 @@
 //! The discounting rate estimator: how much a link carried lately (CONGA §3.2).
 
+use crate::narrow::{narrow, saturated};
 use crate::units::{Rate, Time};
 
 /// Beyond so many intervals nothing is left of what was counted.
@@ -59,9 +60,9 @@ impl Dre {
         let bytes = self.decayed(now.as_ps() / estimate.interval.as_ps(), estimate);
         let tau_s = estimate.interval.as_ps() as f64 * 1e-12 / (1.0 - estimate.keeps);
         let share = bytes * 8.0 / (self.rate.as_bps() as f64 * tau_s);
-        let level = (share * f64::from(estimate.levels)) as u32;
+        let level = saturated::<u32>(share * f64::from(estimate.levels));
         let most = if estimate.is_capped { estimate.levels - 1 } else { u8::MAX.into() };
-        level.min(most) as u8
+        narrow::<u8>(level.min(most))
     }
 }
 

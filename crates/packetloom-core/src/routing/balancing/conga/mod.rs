@@ -7,6 +7,7 @@ mod tables;
 use super::super::{Chooser, Routing, ns3, plain_ecmp};
 use super::letflow::GAP;
 use super::{Actions, Balancer, EdgePaths, Flowlets, Home, Look, Pass, Passing, Tag, Ways, flowlets};
+use crate::narrow::narrow;
 use crate::packet::Kind as PacketKind;
 use crate::random::Stream;
 use crate::spec::{Complaint, Component, Fallback, Kind, Made, Param, Values};
@@ -201,7 +202,7 @@ impl Conga {
             Ok(_) => None,
             Err(last) => last,
         };
-        let count = paths.len() as u32;
+        let count = narrow::<u32>(paths.len());
         let (first, tried) = match self.candidates {
             0 => (0, count),
             few if few >= count => (self.random.below(count), count),

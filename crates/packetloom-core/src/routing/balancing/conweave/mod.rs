@@ -8,6 +8,7 @@ mod sender;
 use super::super::{Chooser, Routing, ns3, plain_ecmp};
 use super::{Actions, Balancer, Count, EdgePaths, Home, Look, Notice, Pass, Passing, Signal, Tag, Ways};
 use crate::flow::HostId;
+use crate::narrow::exact;
 use crate::packet::Kind as PacketKind;
 use crate::packets::PacketId;
 use crate::spec::{Complaint, Component, Kind, Made, Param, Values};
@@ -169,7 +170,7 @@ impl ConWeave {
             expiry: values.time("expiry"),
         };
         let paths = EdgePaths::of(&home);
-        let notice_bytes = values.bytes("notice") as u16;
+        let notice_bytes = exact::<u16>(values.bytes("notice"));
         let given = values.optional_time("base_rtt");
         let round_trips = round_trips(&paths, home.topology, given, notice_bytes);
         ConWeave {

@@ -3,6 +3,7 @@
 
 use super::super::flowlets::{OfFlows, stream_of};
 use super::{Count, EdgePaths, Passing, RoundTrip, Settings, Signal, Tag, Ways};
+use crate::narrow::narrow;
 use crate::random::Stream;
 use crate::units::Time;
 use std::collections::BTreeMap;
@@ -151,7 +152,7 @@ impl Sender {
         all: &[u16],
         is_open: impl Fn(&u16) -> bool,
     ) -> (Option<u16>, Option<u16>) {
-        let drawn = [(); 2].map(|()| all[self.random.below(all.len() as u32) as usize]);
+        let drawn = [(); 2].map(|()| all[self.random.below(narrow::<u32>(all.len())) as usize]);
         let is_good = |path: &u16| self.bad_until.get(&(edge, *path)).is_none_or(|&until| until < now);
         let open = || drawn.into_iter().filter(&is_open);
         (open().next(), open().find(is_good))

@@ -11,6 +11,7 @@ use super::demands::NOTHING;
 use super::network::Network;
 use super::scheduler::Large;
 use crate::flow::HostId;
+use crate::narrow::narrow;
 use crate::random::Stream;
 use smallvec::{SmallVec, smallvec};
 use std::collections::BTreeMap;
@@ -112,7 +113,7 @@ impl Annealing {
 
     /// Hosts whose ways change, each with the old one and the new one.
     fn vary(&mut self, network: &Network, targets: &[HostId]) -> SmallVec<[(HostId, u32, u32); 2]> {
-        let host = targets[self.random.below(targets.len() as u32) as usize];
+        let host = targets[self.random.below(narrow::<u32>(targets.len())) as usize];
         let old = self.ways[host as usize];
         match self.random.below(3) {
             2 => smallvec![(host, old, self.random.below(network.ways()))],

@@ -11,6 +11,7 @@ use super::super::{Chooser, Common, Routing, ns3, plain_ecmp};
 use super::flowlets::{self, OfFlows, stream_of};
 use super::{Actions, Balancer, EdgePaths, Home, Look, Pass, Passing, Tag, Ways};
 use crate::fault::KnownRates;
+use crate::narrow::saturated;
 use crate::packet::Kind as PacketKind;
 use crate::random::{Purpose, Stream};
 use crate::spec::{Complaint, Component, Kind, Made, Needs, Param, Values};
@@ -142,7 +143,7 @@ impl Hedera {
         let interval = values.time("interval");
         let (seconds, share) = (interval.as_secs_f64(), values.number("large_above"));
         let topology = home.topology;
-        let bytes = |host| (topology.rate_of(host).as_bps() as f64 / 8.0 * seconds * share) as u64;
+        let bytes = |host| saturated::<u64>(topology.rate_of(host).as_bps() as f64 / 8.0 * seconds * share);
         Hedera {
             paths: EdgePaths::of(&home),
             scheduler: home.common.clone().expect("a network with it has a scheduler"),

@@ -1,6 +1,7 @@
 //! Every rank to every other.
 
 use super::{Message, Pattern, Shares, Stage};
+use crate::narrow::exact;
 
 /// All messages of a round at once: to the next neighbour first. An all-reduce is a reduce-scatter and then an
 /// all-gather.
@@ -95,8 +96,8 @@ impl Pairs {
                     pairs.receives[to as usize] += 1;
                 }
             }
-            pairs.most = pairs.most.max((pairs.sends.len() - before) as u32);
-            pairs.ends.push(pairs.sends.len() as u32);
+            pairs.most = pairs.most.max(exact::<u32>(pairs.sends.len() - before));
+            pairs.ends.push(exact::<u32>(pairs.sends.len()));
         }
         pairs
     }
@@ -118,7 +119,7 @@ impl Pattern for Pairs {
 
     fn stage(&self, rank: u32, stage: u32) -> Stage {
         debug_assert!(rank < self.ranks);
-        let sends = self.of(rank).len() as u32;
+        let sends = exact::<u32>(self.of(rank).len());
         let receives = self.receives[rank as usize];
         match stage {
             0 => Stage { awaits: 0, awaits_own: 0, slots: 0..sends },

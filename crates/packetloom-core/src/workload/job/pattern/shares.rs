@@ -1,5 +1,6 @@
 //! The bytes of parts of a whole.
 
+use crate::narrow::exact;
 use std::ops::Range;
 
 /// A whole in nearly equal parts.
@@ -14,7 +15,8 @@ pub struct Shares {
 impl Shares {
     /// The bytes of some neighbouring parts; at least 1, as a message of none could not be sent.
     pub fn of(self, parts: Range<u32>) -> u64 {
-        let before = |part: u32| (u128::from(self.bytes) * u128::from(part) / u128::from(self.parts)) as u64;
+        let before =
+            |part: u32| exact::<u64>(u128::from(self.bytes) * u128::from(part) / u128::from(self.parts));
         (before(parts.end) - before(parts.start)).max(1)
     }
 

@@ -1,6 +1,7 @@
 //! Trees.
 
 use super::{Message, Pattern, Stage};
+use crate::narrow::exact;
 
 /// A binary tree, up which ranks send what they have reduced, and down which the result goes. Two of them, the
 /// second so that ranks which forward in the first are leaves, use every rank's link in both directions (Sanders,
@@ -130,11 +131,11 @@ impl Pattern for Binomial {
     }
 
     fn stages(&self, rank: u32) -> u32 {
-        if self.towards_root { u32::from(rank != 0) } else { self.children(rank).count() as u32 }
+        if self.towards_root { u32::from(rank != 0) } else { exact::<u32>(self.children(rank).count()) }
     }
 
     fn stage(&self, rank: u32, stage: u32) -> Stage {
-        let children = self.children(rank).count() as u32;
+        let children = exact::<u32>(self.children(rank).count());
         if self.towards_root {
             return match (stage, rank) {
                 (0, 0) => Stage { awaits: children, ..Stage::default() },
