@@ -14,10 +14,8 @@ use std::collections::BTreeMap;
 pub enum Kind {
     /// A time with its unit: `"40us"`.
     Time,
-    /// A time, or this word.
+    /// A time, or this word; [`NEVER`] is read as [`Time::NEVER`].
     TimeOr(&'static str),
-    /// A point in time, or `"never"`.
-    Moment,
     /// A size with its unit: `"22.5KB"`.
     Bytes,
     /// A buffer, in bytes or in packets: `"22.5KB"`, `"8packets"`.
@@ -80,6 +78,9 @@ pub enum Needs {
     /// Anything else: whether it holds, and what is said where it does not.
     That(fn(&Site<'_>) -> bool, &'static str),
 }
+
+/// What is written for a point in time that does not come.
+pub const NEVER: &str = "never";
 
 /// What a parameter that always acts needs.
 pub const ALWAYS: &[Needs] = &[];

@@ -2,7 +2,7 @@
 
 use crate::queue::LARGEST_BUFFER;
 use crate::routing;
-use crate::spec::{self, ALWAYS, Complaint, Component, Fallback, Kind, Made, Needs, Param, Values};
+use crate::spec::{self, ALWAYS, Complaint, Component, Fallback, Kind, Made, NEVER, Needs, Param, Values};
 use crate::topology::SLOWEST;
 use crate::units::Time;
 
@@ -17,7 +17,7 @@ const BETWEEN: Param = Param {
 
 const AT: Param = Param {
     name: "at",
-    kind: Kind::Moment,
+    kind: Kind::TimeOr(NEVER),
     default: Fallback::Value("0us"),
     doc: "When it goes down. What is on a link then is lost, and all that is sent into it. \"never\": there is no such fault, as in a grid that compares with it and without.",
     source: "packetloom",

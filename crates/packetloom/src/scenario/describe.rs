@@ -2,13 +2,12 @@
 
 use super::quantity::{BYTES, Dimension, PACKETS, RATE, TIME};
 use super::registry::Registry;
-use super::scalar::NEVER;
 use crate::spec::Kind;
 
 /// A value of this kind as it would be written in TOML.
 pub(super) fn example(kind: &Kind) -> String {
     match kind {
-        Kind::Time | Kind::TimeOr(_) | Kind::Moment => format!("{:?}", TIME.example),
+        Kind::Time | Kind::TimeOr(_) => format!("{:?}", TIME.example),
         Kind::Bytes | Kind::Buffer => format!("{:?}", BYTES.example),
         Kind::Rate => format!("{:?}", RATE.example),
         Kind::Count(least) => least.to_string(),
@@ -27,7 +26,6 @@ pub(super) fn kind(kind: &Kind, registry: &Registry) -> String {
     match kind {
         Kind::Time => quantity(&TIME),
         Kind::TimeOr(word) => format!("{}, or {word:?}", quantity(&TIME)),
-        Kind::Moment => format!("{}, or {NEVER:?}", quantity(&TIME)),
         Kind::Bytes => quantity(&BYTES),
         Kind::Buffer => format!("{} or {:?}", quantity(&BYTES), PACKETS.example),
         Kind::Rate => quantity(&RATE),

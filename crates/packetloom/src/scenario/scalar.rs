@@ -5,11 +5,8 @@ use super::quantity::{self, BYTES, Dimension, PACKETS, RATE, TIME};
 use super::suggest;
 use super::tree::Item;
 use crate::narrow::saturated;
-use crate::spec::{Kind, Value};
+use crate::spec::{Kind, NEVER, Value};
 use crate::units::Time;
-
-/// What is written for a point in time that does not come.
-pub(super) const NEVER: &str = "never";
 
 /// Above this a float no longer holds every whole number.
 const LARGEST_EXACT_FLOAT: f64 = 9_007_199_254_740_992.0;
@@ -19,12 +16,9 @@ pub(super) fn read(item: &Item, kind: &Kind) -> Result<Value, String> {
     match kind {
         Kind::Time => Ok(Value::Time(quantity::time(quantity_text(item, &TIME)?)?)),
         Kind::TimeOr(word) => match item {
+            Item::Text(text) if text == word && text == NEVER => Ok(Value::Time(Time::NEVER)),
             Item::Text(text) if text == word => Ok(Value::Text(text.clone())),
             _ => read(item, &Kind::Time).map_err(|message| format!("{message}, or {word:?}")),
-        },
-        Kind::Moment => match item {
-            Item::Text(word) if word == NEVER => Ok(Value::Time(Time::NEVER)),
-            _ => read(item, &Kind::Time).map_err(|message| format!("{message} or {NEVER:?}")),
         },
         Kind::Bytes => Ok(Value::Bytes(quantity::bytes(quantity_text(item, &BYTES)?)?)),
         Kind::Rate => Ok(Value::Rate(quantity::rate(quantity_text(item, &RATE)?)?)),
@@ -160,6 +154,7 @@ mod tests {
             "225 has no unit; write a size such as \"225KB\" or \"8packets\""
         );
         assert_eq!(of("'auto'", Kind::TimeOr("auto")), Ok(Value::Text("auto".to_owned())));
+        assert_eq!(of("'never'", Kind::TimeOr(NEVER)), Ok(Value::Time(Time::NEVER)));
         assert_eq!(of("'40us'", Kind::TimeOr("auto")), Ok(Value::Time(Time::from_us(40))));
         assert_eq!(
             message("200", Kind::TimeOr("auto")),

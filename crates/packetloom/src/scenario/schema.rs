@@ -4,7 +4,6 @@ use super::files::SIZES;
 use super::quantity::{BYTES, Dimension, PACKETS, RATE, TIME};
 use super::read::default_node;
 use super::registry::Registry;
-use super::scalar::NEVER;
 use super::sections::SCENARIO;
 use super::tree::{Item, Node};
 use crate::narrow::exact;
@@ -105,7 +104,6 @@ fn of_kind(kind: &Kind) -> Json {
     match kind {
         Kind::Time => definition("time"),
         Kind::TimeOr(word) => json!({ "anyOf": [definition("time"), { "const": word }] }),
-        Kind::Moment => json!({ "anyOf": [definition("time"), { "const": NEVER }] }),
         Kind::Bytes => definition("bytes"),
         Kind::Buffer => definition("buffer"),
         Kind::Rate => definition("rate"),

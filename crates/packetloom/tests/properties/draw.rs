@@ -126,8 +126,8 @@ fn value(component: &'static Component, name: &'static str, kind: &'static Kind)
     match *kind {
         Kind::Time => texts(&["1us", "0ns", "100ns", "10us", "100us", "1ms"]),
         Kind::TimeOr("auto") => texts(&["auto", "0ns", "1us", "100us"]),
+        Kind::TimeOr("never") => texts(&["0ns", "10us", "100us", "1ms", "never"]),
         Kind::TimeOr(_) => texts(&["0ns", "1us", "100us"]),
-        Kind::Moment => texts(&["0ns", "10us", "100us", "1ms", "never"]),
         Kind::Bytes if name == "buffer" => texts(&["200KB", "300KB", "1MB"]),
         Kind::Bytes => texts(&["1.5KB", "0B", "1B", "40B", "9KB", "30KB", "100KB"]),
         Kind::Buffer => texts(&["30KB", "1packets", "8packets", "100packets", "1B", "1.5KB"]),
