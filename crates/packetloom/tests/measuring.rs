@@ -245,7 +245,7 @@ fn looking_changes_nothing_of_ultra_ethernet_with_link_retry_nor_of_ndp_with_deg
     }
 }
 
-/// The run ends with the last flow, at both of its ends, and no link was busy for longer.
+/// The run ends with the last flow, at both of its ends: no link was busy for longer, and no queue was followed for longer.
 #[test]
 fn no_link_carries_more_than_it_can_until_the_last_flow_has_ended() {
     let incast = "[[workload]]\nsizes = { kind = \"constant\", size = \"30KB\" }\narrivals = \"at-once\"\n\
@@ -263,7 +263,7 @@ fn no_link_carries_more_than_it_can_until_the_last_flow_has_ended() {
         let routing = if transport == "\"syn\"" { "controller" } else { "ecmp" };
         let toml = format!(
             "[topology]\nkind = \"leaf-spine\"\nspines = 4\nleaves = 2\nhosts_per_leaf = 4\n{costs}\n\n{incast}\n\
-             [[scheme]]\nname = \"it\"\ntransport = {transport}\nqueue = {queue}\nrouting = \"{routing}\"\n\n[run]\nflows = 5\n"
+             [[scheme]]\nname = \"it\"\ntransport = {transport}\nqueue = {queue}\nrouting = \"{routing}\"\n\n[run]\nflows = 5\n\n[measure]\nqueues = true\n"
         );
         let outcome = crate::common::run(&toml);
         let ends = outcome.flows.iter().map(|row| row.delivered.max(row.closed));
@@ -278,6 +278,9 @@ fn no_link_carries_more_than_it_can_until_the_last_flow_has_ended() {
             let most = outcome.simulated + takes(1_540, 1);
             assert!(busy <= most, "{transport}, {costs}: link {} was busy for {busy}", port.link);
             assert!(outcome.utilisation(port) <= 1.0, "{transport}, {costs}");
+            let queue = port.queue.as_ref().expect("queues are measured");
+            assert_eq!(queue.until(), outcome.simulated, "{transport}, {costs}: link {}", port.link);
         }
+        assert!(outcome.pulls.iter().all(|(_, queue)| queue.until() == outcome.simulated), "{transport}");
     }
 }

@@ -105,7 +105,7 @@ impl<'a> Assembly<'a> {
     fn host<T: Transport>(&self, nic: HostNic<T::Header, T::Agent>, transport: T) -> Host<T> {
         let HostNic { id, node, port, ways_back, paths } = nic;
         let mut host = Host::new(id, transport, (port, ways_back), paths, node, self.plan.seed);
-        if let Some(recorder) = &self.plan.recorder {
+        if let Some(recorder) = self.recorder() {
             host.watch_pulls(recorder);
         }
         if self.plan.measures_order {
@@ -146,11 +146,20 @@ impl<'a> Assembly<'a> {
         Nodes { nics, switches, ports, links, wires }
     }
 
+    /// How long windows are.
+    fn window(&self) -> Time {
+        let window = shortest_way(self.plan.topology, self.plan.smallest_packet_bytes);
+        window.min(self.plan.longest_window).min(arrival::LONGEST_WINDOW)
+    }
+
+    /// What follows a queue, if queues are followed. That the last flow ended is known when its window is over.
+    fn recorder(&self) -> Option<QueueRecorder> {
+        self.plan.recorder.clone().map(|recorder| recorder.held_for(self.window()))
+    }
+
     fn wires<H: Copy + Default>(&self, nodes: usize) -> Wires<H> {
         let plan = self.plan;
-        let window = shortest_way(plan.topology, plan.smallest_packet_bytes);
-        let window = window.min(plan.longest_window).min(arrival::LONGEST_WINDOW);
-        let mut wires = Wires::new(self.partition.nodes.len(), Calendar::new(nodes, window));
+        let mut wires = Wires::new(self.partition.nodes.len(), Calendar::new(nodes, self.window()));
         wires.whole_ns = plan.topology.whole_ns;
         if routing::is_balanced(plan.routing) || plan.measures_order {
             wires.packets.keep_tags();
@@ -201,7 +210,7 @@ impl<'a> Assembly<'a> {
         }
         // An unlimited, unobserved queue records nothing in it.
         let watched_for_audit = || plan.audited.then(|| QueueRecorder::new(None));
-        let recorder = plan.recorder.clone().or_else(watched_for_audit);
+        let recorder = self.recorder().or_else(watched_for_audit);
         let random = Stream::new(plan.seed, Purpose::Queue, link.into());
         let Link { src, rate, .. } = plan.topology.links[link as usize];
         let port = PortInfo { link, rate, is_switch: src >= plan.topology.hosts, seed: plan.seed };

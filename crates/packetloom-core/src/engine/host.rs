@@ -159,15 +159,13 @@ impl<T: Transport> Host<T> {
     }
 
     /// Has the transport's queue of pulls recorded, if it has one.
-    pub(super) fn watch_pulls(&mut self, recorder: &QueueRecorder) {
-        self.pulls = T::HAS_PULLS.then(|| Box::new(recorder.clone()));
+    pub(super) fn watch_pulls(&mut self, recorder: QueueRecorder) {
+        self.pulls = T::HAS_PULLS.then(|| Box::new(recorder));
     }
 
     /// The record of that queue until `end`.
-    pub(super) fn pulls(&mut self, end: Time) -> Option<QueueRecorder> {
-        let recorder = self.pulls.as_deref_mut()?;
-        recorder.close(end);
-        Some(recorder.clone())
+    pub(super) fn pulls(&self, end: Time) -> Option<QueueRecorder> {
+        self.pulls.as_deref().map(|recorder| recorder.closed(end))
     }
 
     /// Has it measured in which order packets arrive.

@@ -203,7 +203,7 @@ pub trait AnyEngine {
     fn balancing(&self) -> BTreeMap<&'static str, u64>;
 
     /// The record of every host's queue of pulls until `end`, where there is one.
-    fn pulls(&mut self, end: Time) -> Vec<(HostId, QueueRecorder)>;
+    fn pulls(&self, end: Time) -> Vec<(HostId, QueueRecorder)>;
 
     /// The samples of the chosen flows until `end`, in order of identity.
     fn flow_samples(&mut self, end: Time) -> Vec<FlowSamples>;
@@ -350,8 +350,8 @@ impl<T: Transport> AnyEngine for Engine<T> {
         view::balancing(&self.views())
     }
 
-    fn pulls(&mut self, end: Time) -> Vec<(HostId, QueueRecorder)> {
-        self.shards.iter_mut().flat_map(move |shard| shard.pulls(end)).collect()
+    fn pulls(&self, end: Time) -> Vec<(HostId, QueueRecorder)> {
+        self.shards.iter().flat_map(move |shard| shard.pulls(end)).collect()
     }
 
     fn flow_samples(&mut self, end: Time) -> Vec<FlowSamples> {

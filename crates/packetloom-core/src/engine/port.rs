@@ -318,16 +318,14 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
         self.departures - self.buffer().map_or(0, |buffer| buffer.booked().from(end))
     }
 
-    /// The queue's record, if there is one, closed at `end`.
-    pub fn recorder(&mut self, end: Time) -> Option<&QueueRecorder> {
+    /// The queue's record until `end`, if there is one.
+    pub fn recorder(&mut self, end: Time) -> Option<QueueRecorder> {
         if let Discipline::Fifo(fifo) = &mut self.discipline
             && let Some(recorder) = self.recorder.as_deref_mut()
         {
             fifo.depart_until(end, |at, queued| recorder.note(at, queued));
         }
-        let recorder = self.recorder.as_deref_mut()?;
-        recorder.close(end);
-        Some(recorder)
+        self.recorder.as_deref().map(|recorder| recorder.closed(end))
     }
 
     /// How long a packet of so many bytes takes on the link, framing included.

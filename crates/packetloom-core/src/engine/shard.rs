@@ -196,10 +196,10 @@ impl<T: Transport> Shard<T> {
         self.hosts.iter().flat_map(|host| host.nic.all()).chain(&self.ports)
     }
 
-    /// The record of every port's queue, where there is one, closed at `end`; in the order of [`Shard::all_ports`].
+    /// The record of every port's queue until `end`, where there is one; in the order of [`Shard::all_ports`].
     pub(super) fn queue_records(&mut self, end: Time) -> Vec<Option<QueueRecorder>> {
         let ports = self.hosts.iter_mut().flat_map(|host| host.nic.all_mut()).chain(&mut self.ports);
-        ports.map(|port| port.recorder(end).cloned()).collect()
+        ports.map(|port| port.recorder(end)).collect()
     }
 
     /// In which order the packets of flows to its hosts arrived, if that was measured.
@@ -213,8 +213,8 @@ impl<T: Transport> Shard<T> {
     }
 
     /// The record of every host's queue of pulls until `end`, where there is one.
-    pub(super) fn pulls(&mut self, end: Time) -> impl Iterator<Item = (HostId, QueueRecorder)> {
-        let hosts = (self.first_host..).zip(&mut self.hosts);
+    pub(super) fn pulls(&self, end: Time) -> impl Iterator<Item = (HostId, QueueRecorder)> {
+        let hosts = (self.first_host..).zip(&self.hosts);
         hosts.filter_map(move |(id, host)| Some((id, host.pulls(end)?)))
     }
 }

@@ -49,6 +49,7 @@ pub const MEANINGS: &[(&str, &str)] = &[
     ("node", "The node that the port belongs to"),
     ("peer", "The node at the other end of its link"),
     ("tier", "From which layer of the network to which the port sends"),
+    ("rate_gbps", "The configured rate of the port's link in Gb/s"),
     ("tx_packets", "Packets put onto the link"),
     ("tx_bytes", "Bytes put onto the link, headers included, framing not"),
     ("utilisation", "The share of the simulated time for which the link was sending"),

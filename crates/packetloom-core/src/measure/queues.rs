@@ -3,6 +3,7 @@
 use crate::narrow::{narrow, saturated};
 use crate::queue::Occupancy;
 use crate::units::Time;
+use std::collections::VecDeque;
 
 /// Below this many bytes every length has a bucket of its own; above, each octave has half as many buckets,
 /// so that a percentile is at most 1/64 too large.
@@ -11,6 +12,10 @@ const EXACT: u64 = 128;
 /// Follows one queue. Lengths are in wire bytes; the packet in service does not count.
 #[derive(Clone, Debug)]
 pub struct QueueRecorder {
+    /// Lengths that are not counted yet, and from when on: the run may turn out to have ended before them.
+    recent: VecDeque<(Time, u64)>,
+    /// For how long they are not.
+    held_for: Time,
     since: Time,
     bytes: u64,
     byte_ps: u128,
@@ -36,6 +41,8 @@ impl QueueRecorder {
     /// An empty queue at time zero; with an interval, sampled at each multiple of it.
     pub fn new(interval: Option<Time>) -> QueueRecorder {
         QueueRecorder {
+            recent: VecDeque::new(),
+            held_for: Time::ZERO,
             since: Time::ZERO,
             bytes: 0,
             byte_ps: 0,
@@ -45,6 +52,13 @@ impl QueueRecorder {
             samples: Vec::new(),
             classes: None,
         }
+    }
+
+    /// One that can be closed at a time that is up to so much before what was noted last.
+    #[must_use]
+    pub fn held_for(mut self, span: Time) -> QueueRecorder {
+        self.held_for = span;
+        self
     }
 
     /// Follows the classes inside, too.
@@ -61,10 +75,10 @@ impl QueueRecorder {
 
     /// What waits of a class from `at` on, and how much of the far end's buffer it uses, if that is known.
     pub fn note_class(&mut self, at: Time, class: usize, bytes: u64, credit: Option<u64>) {
-        let interval = self.interval;
+        let (interval, span) = (self.interval, self.held_for);
         let Some(classes) = &mut self.classes else { return };
         while classes.len() <= class {
-            let fresh = || QueueRecorder::new(interval);
+            let fresh = || QueueRecorder::new(interval).held_for(span);
             classes.push(ClassRecord { queue: fresh(), credit: credit.map(|_| fresh()) });
         }
         let record = &mut classes[class];
@@ -86,18 +100,43 @@ impl QueueRecorder {
 
     /// The same for a queue of something else than packets, counted in whatever it holds.
     pub fn note_length(&mut self, at: Time, length: u64) {
-        self.advance(at);
-        self.bytes = length;
-        self.largest_bytes = self.largest_bytes.max(length);
+        self.recent.push_back((at, length));
+        self.count_until(at.since(self.held_for));
     }
 
-    /// Counts the time until `at`, of the queue and of the classes inside.
-    pub fn close(&mut self, at: Time) {
-        self.advance(at);
-        for record in self.classes.iter_mut().flatten() {
-            record.queue.advance(at);
-            record.credit.iter_mut().for_each(|credit| credit.advance(at));
+    /// Counts what was noted until `at`.
+    fn count_until(&mut self, at: Time) {
+        while let Some(&(from, length)) = self.recent.front()
+            && from <= at
+        {
+            self.recent.pop_front();
+            self.advance(from);
+            self.bytes = length;
+            self.largest_bytes = self.largest_bytes.max(length);
         }
+    }
+
+    /// The record as it is at the end of a run, of the queue and of the classes inside.
+    #[must_use]
+    pub fn closed(&self, end: Time) -> QueueRecorder {
+        let mut closed = self.clone();
+        closed.close(end);
+        for record in closed.classes.iter_mut().flatten() {
+            record.queue.close(end);
+            record.credit.iter_mut().for_each(|credit| credit.close(end));
+        }
+        closed
+    }
+
+    fn close(&mut self, end: Time) {
+        self.count_until(end);
+        self.recent.clear();
+        self.advance(end);
+    }
+
+    /// Until when it counts.
+    pub fn until(&self) -> Time {
+        self.since
     }
 
     fn advance(&mut self, at: Time) {
@@ -190,11 +229,28 @@ mod tests {
         let mut recorder = QueueRecorder::new(Some(Time(100)));
         recorder.note(Time(300), Occupancy { bytes: 1_000, packets: 1 });
         recorder.note(Time(400), Occupancy::default());
-        recorder.close(Time(1_000));
+        let recorder = recorder.closed(Time(1_000));
         assert_eq!(recorder.mean_bytes(), 100.0);
         assert_eq!(recorder.percentile_bytes(0.9), 0);
         assert_eq!(recorder.percentile_bytes(0.95), 1_000);
         let samples: Vec<u64> = recorder.samples().map(|(_, bytes)| bytes).collect();
         assert_eq!(samples, [0, 0, 0, 1_000, 0, 0, 0, 0, 0, 0]);
+    }
+
+    #[test]
+    fn what_comes_after_the_end_is_not_counted() {
+        let mut recorder = QueueRecorder::new(Some(Time(100))).held_for(Time(300)).by_class();
+        for (at, bytes) in [(100, 1_000), (500, 3_000), (600, 5_000), (700, 0)] {
+            recorder.note(Time(at), Occupancy { bytes, packets: 1 });
+            recorder.note_class(Time(at), 0, bytes, None);
+        }
+        let early = recorder.closed(Time(500));
+        let class = &early.classes()[0].queue;
+        for one in [&early, class] {
+            assert_eq!((one.until(), one.mean_bytes(), one.largest_bytes()), (Time(500), 800.0, 3_000));
+            assert_eq!(one.samples().count(), 5);
+        }
+        // It goes on where the run does.
+        assert_eq!(recorder.closed(Time(1_000)).mean_bytes(), 1_200.0);
     }
 }

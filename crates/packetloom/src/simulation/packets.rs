@@ -7,9 +7,7 @@ use super::steady::{Stand, Steady};
 use super::warnings::{never_started, sent_again_in_vain, unsampled, useless_threshold};
 use super::{Monitor, Outcome, PortRow, Setting, Simulation, queues};
 use crate::audit::{Audit, Terms, Violation};
-use crate::engine::{
-    AfterWindow, AnyEngine, ControlError, Engine, FlowStatus, Plan, PortCounters, PortRecords, Transport,
-};
+use crate::engine::{AfterWindow, AnyEngine, ControlError, Engine, FlowStatus, Plan, PortRecords, Transport};
 use crate::fault;
 use crate::flow::{FlowId, HostId};
 use crate::measure::{Collector, QueueRecorder};
@@ -62,14 +60,15 @@ struct End {
     finish: Option<Finish>,
 }
 
-/// What had gone through each port at the moment when all flows were over. The engine goes on until its last timer, and
-/// what is under way goes on with it.
+/// What had gone through each port, and how queues had been, at the moment when all flows were over. The engine goes on
+/// until its last timer, and what is under way goes on with it.
 struct Finish {
     /// How many flows had started: were there more later, this was not the end.
     started: u64,
     /// When, by the engine's clock.
     at: Time,
-    counters: Vec<PortCounters>,
+    ports: Vec<PortRecords>,
+    pulls: Vec<(HostId, QueueRecorder)>,
 }
 
 impl Setting {
@@ -165,22 +164,24 @@ impl Setting {
         outcome.warnings.extend(useless_threshold(&queue, &outcome.flows));
         // The engine goes on until the last timer; queues are observed until the last flow ended.
         let until = steady.as_ref().map_or(outcome.simulated, |one| one.jumps().by_engine(outcome.simulated));
-        let finish = finish.filter(|finish| finish.at == until);
-        let ports = engine.ports(until).into_iter().enumerate();
-        let row = |(link, (counters, queue, sent)): (usize, PortRecords)| {
-            let by_end = finish.as_ref().map_or(counters, |finish| finish.counters[link]);
+        let ports = engine.ports(until);
+        let (by_end, pulls) = match finish.filter(|finish| finish.at == until) {
+            Some(Finish { ports, pulls, .. }) => (ports, pulls),
+            None => (ports.clone(), engine.pulls(until)),
+        };
+        let row = |(link, ((counters, _, sent), (by_end, queue, _))): (usize, (PortRecords, PortRecords))| {
             let with_skipped =
                 |counters| steady.as_ref().map_or(counters, |one| one.jumps().with_skipped(link, counters));
             let [counters, by_end] = [counters, by_end].map(with_skipped);
             let carried = (by_end.packets, by_end.bytes);
             PortRow { link, counters, carried, pauses: None, queue: queue.filter(|_| is_watched), sent }
         };
-        outcome.ports = ports.map(row).collect();
+        outcome.ports = ports.into_iter().zip(by_end).enumerate().map(row).collect();
         outcome.warnings.extend(sent_again_in_vain(lost_after, &outcome.flows, &outcome.ports));
         for (link, records) in engine.pauses(until) {
             outcome.ports[link].pauses = Some(Box::new(records));
         }
-        outcome.pulls = engine.pulls(until);
+        outcome.pulls = pulls;
         // Senders that are not done keep their state until the run ends, whether anything happens or not.
         let goes_on = has_open_flows && is_wanted && outcome.stalled.is_none();
         let end_of_samples = if goes_on { max_time } else { outcome.simulated };
@@ -283,7 +284,8 @@ impl Setting {
             if is_finished {
                 let ended = collector.ended();
                 let at = steady.as_ref().map_or(ended, |steady| steady.jumps().by_engine(ended));
-                finish = Some(Finish { started: collector.started(), at, counters: engine.counters(at) });
+                let (ports, pulls) = (engine.ports(at), engine.pulls(at));
+                finish = Some(Finish { started: collector.started(), at, ports, pulls });
             }
             let awaits_news = is_stalled && watch.awaits_news(engine.arrives_by());
             is_stalled &= !awaits_news;

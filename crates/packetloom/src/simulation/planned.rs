@@ -29,9 +29,7 @@ pub(super) fn run_central(simulation: Simulation, monitor: &Monitor) -> Result<O
     // A server's queue is its transmission queues: what its NIC holds was counted there.
     let servers = plan.servers.iter().flatten();
     for (port, queue) in outcome.ports.iter_mut().zip(servers) {
-        let mut queue = queue.clone();
-        queue.close(outcome.simulated);
-        port.queue = Some(queue);
+        port.queue = Some(queue.closed(outcome.simulated));
     }
     let mut server_latencies_ps = plan.server_latencies_ps();
     let network = plan.book.latencies_ps.lock().map(|latencies| latencies.clone());
