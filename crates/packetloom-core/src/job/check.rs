@@ -25,6 +25,20 @@ impl fmt::Display for Problem {
     }
 }
 
+/// A collective operation, for messages.
+fn told(work: &Work) -> String {
+    match work {
+        Work::Collective { operation, sizes: Sizes::Whole(0), .. } => operation.name().to_owned(),
+        Work::Collective { operation, sizes: Sizes::Whole(bytes), .. } => {
+            format!("{} of {bytes} B", operation.name())
+        }
+        Work::Collective { operation, sizes: Sizes::Matrix(matrix), .. } => {
+            format!("{} with the sizes of matrix {matrix}", operation.name())
+        }
+        _ => "an operation of one rank".to_owned(),
+    }
+}
+
 /// Messages from one rank to another with one tag.
 type Channel = (u32, u32, u32);
 
@@ -156,8 +170,9 @@ impl Program {
             let Some(first) = members.first() else { continue };
             for rank in members {
                 let differs = of(first).iter().zip(of(rank)).find(|((_, one), (_, other))| one != other);
-                if let Some(((_, expected), (place, _))) = differs {
-                    let message = format!("rank {first} of its group does {expected:?} here");
+                if let Some(((_, expected), (place, found))) = differs {
+                    let (expected, found) = (told(expected), told(found));
+                    let message = format!("has {found} where rank {first} of its group has {expected}");
                     return Err(Problem { rank: *rank, operation: Some(*place), message });
                 }
                 let (here, there) = (of(rank).len(), of(first).len());

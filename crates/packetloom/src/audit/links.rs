@@ -110,9 +110,10 @@ impl<'a> Links<'a> {
         let book = &self.books[number];
         let invariant = "what was put onto a link arrives at its time, is lost to a fault, or is on the link";
         ensure(book.under_way == state.on_link, invariant, seen.now, || {
-            let first = book.under_way.iter().zip(&state.on_link).find(|(a, b)| a != b);
+            let differs = book.under_way.iter().zip(&state.on_link).position(|(a, b)| a != b);
+            let first = differs.unwrap_or(book.under_way.len().min(state.on_link.len())) + 1;
             format!(
-                "{}: {} packets should be on it, {} are; the first that differ: {first:?}",
+                "{}: {} packets should be on it, {} are; they differ from number {first} on",
                 self.name(number),
                 book.under_way.len(),
                 state.on_link.len()
@@ -123,8 +124,13 @@ impl<'a> Links<'a> {
         })?;
         let counted = (state.counters.packets, state.counters.bytes);
         ensure(counted == (book.packets, book.bytes), "ports count what they send", seen.now, || {
-            let put = (book.packets, book.bytes);
-            format!("{}: {put:?} packets and bytes were put onto it, {counted:?} counted", self.name(number))
+            let (packets, bytes) = counted;
+            format!(
+                "{}: {} packets of {} B were put onto it, {packets} of {bytes} B counted",
+                self.name(number),
+                book.packets,
+                book.bytes
+            )
         })
     }
 
@@ -144,10 +150,10 @@ impl<'a> Links<'a> {
         let invariant = "a link does not rest while packets wait for it";
         ensure(state.sends_at.is_none_or(|at| at >= seen.now && !seen.is_idle), invariant, seen.now, || {
             format!(
-                "{}: {} packets wait; it was free at {:?}",
+                "{}: {} packets wait; it was free at {}",
                 self.name(number),
                 state.queued.len(),
-                state.sends_at
+                state.sends_at.unwrap_or(Time::ZERO)
             )
         })?;
         // What is paused for ever is in a deadlock, which is no fault of the simulator.

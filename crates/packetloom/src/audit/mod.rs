@@ -238,9 +238,10 @@ impl<'a> Audit<'a> {
         for (flow, at) in self.delivered.drain(..) {
             let book = self.flows.get(&flow).copied().unwrap_or_default();
             let (came, size) = (book.payload_received, book.flow.map(|flow| flow.size_bytes));
+            let told = size.map_or("nobody knows of how many".to_owned(), |size| format!("it has {size} B"));
             let invariant = "a flow is whole only when all its bytes have come";
             ensure(size.is_some_and(|size| came >= size), invariant, at, || {
-                format!("flow {flow}: {came} B came; it started with {size:?} B")
+                format!("flow {flow}: {came} B came; {told}")
             })?;
         }
         Ok(())

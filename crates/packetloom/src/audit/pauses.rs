@@ -61,7 +61,11 @@ impl Pauses {
         })?;
         let strange = waits.keys().next();
         ensure(strange.is_none(), "a link is charged with what waits of it", seen.now, || {
-            format!("{}: {strange:?} waits and is charged to no link", name(buffer.node))
+            let (link, class) = strange.copied().unwrap_or_default();
+            format!(
+                "{}: packets of link {link} in, class {class}, wait and are charged to no link",
+                name(buffer.node)
+            )
         })?;
         let is_kept = buffer.lossless_drops == 0 || !self.is_safe;
         ensure(is_kept, "nothing lossless is ever dropped", seen.now, || {
