@@ -286,6 +286,15 @@ mod tests {
     }
 
     #[test]
+    fn sequence_numbers_wrap_beyond_4_gib() {
+        let (headers, payload) =
+            frame(&captured(Segment::Data { seq: 3_000_000 }, 1_500), FORMAT, 10_000_000_000);
+        // 3 000 000 packets of 1460 B, and the SYN's 1, less 2^32.
+        let seq = u32::from_be_bytes(headers[38..42].try_into().expect("four bytes"));
+        assert_eq!((seq, payload), (85_032_705, 1_460));
+    }
+
+    #[test]
     fn an_acknowledgement_says_what_arrived_in_bytes() {
         let segment = Segment::Ack { next: 2, blocks: vec![(4, 3)], echo: true };
         let (headers, payload) = frame(&captured(segment, 40), FORMAT, 9_000);
