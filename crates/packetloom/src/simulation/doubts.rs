@@ -34,7 +34,7 @@ impl Simulation {
     }
 
     /// Whether flows come faster than the links of some tier carry them, as far as paths are even.
-    fn overloaded(&self) -> Option<Complaint> {
+    pub(super) fn overloaded(&self) -> Option<Complaint> {
         let topology = &self.setting.topology;
         let routing = self.setting.case.scheme.optional_component("routing")?;
         let offered_bps = offered(self.workload.describe())?;

@@ -93,7 +93,7 @@ impl Settling {
                 overloaded.push((format!("links from {} to {}", name(from), name(to)), load));
             } else if even >= 1.0 {
                 let link = format!("the slowest link from {} to {}", name(from), name(to));
-                slow.push((link, Rate(class.slowest_bps as u64), even));
+                slow.push((link, Rate(saturated(class.slowest_bps)), even));
             }
         }
         let largest_bytes = shares.iter().map(|&(bytes, _)| bytes).max()?;
