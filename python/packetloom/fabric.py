@@ -18,6 +18,7 @@ from packetloom.quantities import said, size_said_roughly
 from packetloom.results import Results
 from packetloom.rows import CaseRow
 from packetloom.statistics import polars_frame
+from packetloom.timelines import ns_per_byte
 
 MOST_FRAMES = 120
 MOST_NUMBERS = 1_500_000
@@ -36,8 +37,11 @@ PORT_COLUMNS = (
     "node",
     "peer",
     "tier",
+    "tx_packets",
     "tx_bytes",
     "utilisation",
+    "link_gbps",
+    "framing_bytes",
     "drops",
     "lost",
     "corrupted",
@@ -211,11 +215,8 @@ def _over_time(one: Results, row: CaseRow, ports: pl.DataFrame, frames: int) -> 
     sent, queue = np.zeros((2, len(times), len(ports)))
     sent[at], queue[at] = samples["tx_bytes"].to_numpy(), samples["queue_bytes"].to_numpy()
     starts = np.arange(0, len(times), together)
-    # What a link can carry: what it did, over the share of the time that this took.
-    busy_ns = (ports["utilisation"] * row.counters["simulated_ns"]).to_numpy()
-    ns_per_byte = np.divide(busy_ns, ports["tx_bytes"].to_numpy(), out=np.zeros(len(ports)), where=busy_ns > 0)
     lengths = np.diff([*starts, len(times)])[:, None] * interval_ns
-    used = np.add.reduceat(sent, starts) * ns_per_byte / lengths
+    used = np.add.reduceat(sent, starts) * ns_per_byte(ports, row) / lengths
     return {
         "times_ms": (times[starts] / 1e6).tolist(),
         "utilisation": [_hundredths(frame) for frame in used],

@@ -84,6 +84,10 @@ def write_parquet(file: IO[bytes], table: pa.Table) -> None:
     file.write(whole.getvalue())
 
 
+ADDED_SINCE = frozenset({"link_gbps", "framing_bytes"})
+"""Columns that tables of earlier builds lack: readers do without."""
+
+
 def read_parquet(path: Path, columns: Sequence[str] | None = None) -> pa.Table:
     """Reads one Parquet file, of a table's columns only these when given; `DamageError` if it is not whole."""
     must_be_a_file(path)
@@ -92,7 +96,7 @@ def read_parquet(path: Path, columns: Sequence[str] | None = None) -> pa.Table:
             table = file.read(columns=None if columns is None else [*columns], use_threads=False)
     except UNREADABLE as error:
         raise unreadable(path, error) from None
-    missing = [name for name in columns or () if name not in table.column_names]
+    missing = [name for name in columns or () if name not in ADDED_SINCE and name not in table.column_names]
     if missing:
         raise DamageError(path, f"has no column {', '.join(missing)}: something else was written there")
     return table

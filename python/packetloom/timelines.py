@@ -20,6 +20,7 @@ NO_DEADLINES = "no flow has a deadline; give a workload `deadlines`"
 NO_SERIES = 'nothing was sampled: set series_interval in [measure], such as "100us"'
 MOST_POINTS = 500
 """Of a line over time: more than can be seen."""
+PORT_COLUMNS = ("tx_packets", "tx_bytes", "utilisation", "link_gbps", "framing_bytes")
 NO_CLASSES = f"{NO_SERIES}, and by_class = true"
 
 
@@ -53,16 +54,28 @@ def _tail(key: tuple[str, float | None], lateness: NDArray[np.float64], points: 
 def utilisation_over_time(results: SomeResults) -> pl.DataFrame:
     """Of each case's busiest link, over time, seeds averaged: label, load, time_ns, value."""
     frames = []
-    for label, row, samples, ports in _sampled(results, "series", ("tx_bytes",), ("tx_bytes", "utilisation")):
-        busiest = ports.sort("tx_bytes", descending=True).row(0, named=True)
-        if not busiest["tx_bytes"]:
+    for label, row, samples, ports in _sampled(results, "series", ("tx_bytes",), PORT_COLUMNS):
+        busiest = ports.sort("tx_bytes", descending=True).head(1)
+        if not busiest["tx_bytes"].item():
             continue
-        # What the link can carry: what it did, over the share of the time that this took.
-        bytes_per_ns = busiest["tx_bytes"] / busiest["utilisation"] / row.counters["simulated_ns"]
-        own = samples.filter(pl.col("port") == busiest["port"])
-        used = pl.col("tx_bytes") / _interval_ns(own) / bytes_per_ns
+        own = samples.filter(pl.col("port") == busiest["port"].item())
+        used = pl.col("tx_bytes") / _interval_ns(own) * ns_per_byte(busiest, row).item()
         frames.append(_of_case(label, row, own.select("time_ns", used.alias("value"))))
     return _over_seeds(frames, NO_SERIES)
+
+
+def ns_per_byte(ports: pl.DataFrame, row: CaseRow) -> NDArray[np.float64]:
+    """How long each port's link takes for a byte of its packets, each with its part of what frames them.
+
+    Folders of earlier builds have no rates: what a link carried, over the share of the time that this took.
+    """
+    sent = ports["tx_bytes"].to_numpy().astype(float)
+    if "link_gbps" in ports.columns:
+        framing = ports["framing_bytes"].to_numpy() * ports["tx_packets"].to_numpy()
+        takes = (sent + framing) * 8 / ports["link_gbps"].to_numpy()
+    else:
+        takes = ports["utilisation"].to_numpy() * row.counters["simulated_ns"]
+    return np.divide(takes, sent, out=np.zeros(len(ports)), where=sent > 0)
 
 
 def throughput_over_time(results: SomeResults) -> pl.DataFrame:

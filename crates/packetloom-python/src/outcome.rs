@@ -155,7 +155,8 @@ impl Outcome {
             let tier = |node: u32| core.topology.tier_name(node);
             format!("{} to {}", tier(links[row.link].src), tier(links[row.link].dst))
         })?;
-        columns.add("rate_gbps", |row| links[row.link].rate.as_bps() as f64 / 1e9)?;
+        columns.add("link_gbps", |row| links[row.link].rate.as_bps() as f64 / 1e9)?;
+        columns.add("framing_bytes", |_| core.topology.framing_bytes)?;
         columns.add("tx_packets", |row| row.counters.packets)?;
         columns.add("tx_bytes", |row| row.counters.bytes)?;
         columns.add("utilisation", |row| core.utilisation(row))?;
