@@ -344,7 +344,9 @@ impl Simulation {
     /// What of the case can't be simulated.
     pub fn run(self, monitor: &Monitor) -> Result<Outcome, Complaint> {
         let alone = Alone::of(&self.setting, self.workload.jobs())?;
+        let overloaded = self.overloaded();
         let mut outcome = self.run_together(monitor)?;
+        outcome.warnings.extend(overloaded.map(|doubt| format!("{}: {}", doubt.key, doubt.message)));
         alone.add_to(&mut outcome, monitor)?;
         Ok(outcome)
     }
@@ -363,7 +365,6 @@ impl Simulation {
         // The sender can have the last acknowledgement while the receiver's host still deals with the message.
         let is_free = self.setting.topology.message_costs.receive == Time::ZERO;
         let answered = answered && matches!(rung, Fidelity::Packets | Fidelity::Steady(_)) && is_free;
-        let overloaded = self.overloaded();
         let mut outcome = if let Fidelity::Links(links) = rung {
             run_links(self, links, monitor)
         } else if rung == Fidelity::Flows {
@@ -377,7 +378,6 @@ impl Simulation {
             let unknown = || Complaint::new("scheme.transport", format!("no transport is called {kind}"));
             entry.map(|entry| self.run_built(monitor, |plan| entry.engine(plan))).ok_or_else(unknown)
         }?;
-        outcome.warnings.extend(overloaded.map(|doubt| format!("{}: {}", doubt.key, doubt.message)));
         outcome.warnings.extend(rung.note().map(str::to_owned));
         outcome.is_estimated = rung != Fidelity::Packets;
         if let Some(message) = outcome.refused.take() {

@@ -116,6 +116,9 @@ const REPAIRS: &[Needs] = &[Needs::Is("fast_retransmit", &["true"])];
 const GROWS: &[Needs] =
     &[Needs::That(|site| site.own.kind != "fixed-window", "a fixed window neither grows nor shrinks")];
 
+/// A timeout that is not estimated is always longer than a flow is quiet.
+const RESTARTS: &[Needs] = &[GROWS[0], ESTIMATES[0]];
+
 /// A timeout reduces the window to one packet, whatever the rule.
 const REDUCES: &[Needs] = &[
     GROWS[0],
@@ -239,7 +242,7 @@ pub const fn core(d: Defaults) -> [Param; 28] {
             "false",
             "A flow that has nothing on its way, and has sent nothing for longer than its round-trip time with four times its variation, goes on with the initial window, even if that is larger.",
             "ns-2: FullTcp with slow_start_restart_",
-        ),
+        ).acts(RESTARTS),
         Param::value(
             "sack_option",
             Kind::Flag,

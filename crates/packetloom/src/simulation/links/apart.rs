@@ -183,7 +183,7 @@ impl<'a> Apart<'a> {
         };
         let workload = Workload::of_flows(flows);
         let simulation = Simulation { setting, workload, environment: self.environment.clone() };
-        let outcome = simulation.run(&self.monitor.under())?;
+        let outcome = simulation.run_together(&self.monitor.under())?;
         let problem = outcome.violation.map(|violation| violation.to_string()).or(outcome.stalled);
         Ok((outcome.flows, outcome.tally, problem))
     }
