@@ -1,5 +1,6 @@
 //! Presets: parameters that one word sets together, each with its source. What a scenario writes beside it stands.
 
+use crate::narrow::exact;
 use crate::spec::{Value, Values};
 use crate::units::Rate;
 
@@ -42,7 +43,7 @@ impl Given {
         match (self.at, value) {
             (Some(at), Value::Rate(rate)) => {
                 let scaled = u128::from(rate.as_bps()) * u128::from(host.as_bps()) / u128::from(at.as_bps());
-                Value::Rate(Rate((scaled as u64).max(1)))
+                Value::Rate(Rate(exact::<u64>(scaled).max(1)))
             }
             (_, value) => value.clone(),
         }

@@ -355,7 +355,7 @@ pub fn numbers_ports(routing: &Values) -> bool {
 /// The first destination port of flows, if the routing hashes ports.
 pub fn first_destination_port(routing: &Values) -> Option<u16> {
     let hashes = routing.entries.contains_key("hash") && routing.text("hash") == "hpcc-ns3";
-    hashes.then(|| routing.count("destination_port") as u16)
+    hashes.then(|| crate::narrow::exact(routing.count("destination_port")))
 }
 
 /// What balances at a switch, if something does that sees more than a packet; `flow_ports`: those of the plan.

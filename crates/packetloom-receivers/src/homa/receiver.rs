@@ -3,6 +3,7 @@
 use super::config::Config;
 use super::grants::Rank;
 use crate::flow::{FlowId, HostId};
+use crate::narrow::narrow;
 use crate::reassembly::Reassembly;
 use crate::units::Time;
 use smallvec::{SmallVec, smallvec};
@@ -143,7 +144,7 @@ impl Receiver {
     /// levels than the last one.
     fn latest_level(&self) -> u8 {
         let awaited = self.levels.iter().rposition(|&to| to > self.have.next());
-        awaited.map_or(0, |level| level as u8)
+        awaited.map_or(0, narrow)
     }
 
     /// Whether what should have come is late: nothing has come for too long, though the link was free for it after half

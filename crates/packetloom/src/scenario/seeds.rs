@@ -82,7 +82,7 @@ fn take_precision(values: &Values, first_seeds: usize) -> Precision {
         statistic: values.text("statistic"),
         within: values.number("within"),
         first_seeds,
-        max_extensions: values.count("max_extensions").min(u64::from(MOST_EXTENSIONS) + 1) as u32,
+        max_extensions: exact(values.count("max_extensions").min(u64::from(MOST_EXTENSIONS) + 1)),
     }
 }
 

@@ -6,7 +6,7 @@ use super::stragglers::{RankRow, ranks};
 use super::timelines::timelines;
 use crate::job::{Collective, Work};
 use crate::measure::FlowRow;
-use crate::narrow::{exact, saturated};
+use crate::narrow::exact;
 use crate::topology::Topology;
 use crate::units::Time;
 use crate::workload::job::{Exchange, Job, Operation, Plan, Span};
@@ -397,7 +397,7 @@ impl Nics<'_> {
         let takes = |(rank, bytes): (usize, &[u64; 2])| {
             let rate = self.topology.rate_of(self.plan.settings.hosts[rank]);
             let bits = 8 * u128::from(bytes[0].max(bytes[1]));
-            Time(saturated_from(bits * 1_000_000_000_000 / u128::from(rate.as_bps())))
+            Time(exact(bits * 1_000_000_000_000 / u128::from(rate.as_bps())))
         };
         self.bytes.iter().enumerate().map(takes).max().unwrap_or(Time::ZERO)
     }
