@@ -343,7 +343,7 @@ def test_series_are_those_of_the_samples(page: Page, results: Results) -> None:
     assert times == pytest.approx([time_ns / 1e6 for time_ns in sorted(largest)])
     assert values == pytest.approx([largest[time_ns] / 1e3 for time_ns in sorted(largest)])
     busiest = ports.sort("tx_bytes").row(-1, named=True)
-    rate = busiest["tx_bytes"] / (busiest["utilisation"] * case["simulated_ns"][0])
+    rate = busiest["link_gbps"] / 8
     used = samples.filter(port=busiest["port"]).sort("time_ns")
     times, values = zip(*own_series(numbers(page, "utilisation-over-time")), strict=True)
     assert times == pytest.approx((used["time_ns"] / 1e6).to_list())
@@ -492,13 +492,9 @@ def test_the_fabric(page: Page, results: Results) -> None:
     expect(fabric.locator("> .readout")).to_contain_text(f"utilisation {share} %")
     samples = results.to_polars("series").filter(scheme="TCP", load=0.3, port=ports["port"][busiest]).sort("time_ns")
     shown = fabric.locator(".plot").evaluate("plot => plot.data.map(trace => trace.y)")
-    rate = ports["tx_bytes"][busiest] / (ports["utilisation"][busiest] * simulated_ns(results))
+    rate = ports["link_gbps"][busiest] / 8
     assert shown[0] == pytest.approx((100 * samples["tx_bytes"] / 100e3 / rate).to_list(), abs=0.006)
     assert shown[1] == pytest.approx((samples["queue_bytes"] / 1e3).to_list())
-
-
-def simulated_ns(results: Results) -> float:
-    return float(results.to_polars("cases").filter(scheme="TCP", load=0.3)["simulated_ns"][0])
 
 
 def test_the_fabric_over_time_and_by_keyboard(report: Path, results: Results, open_page: Open) -> None:
