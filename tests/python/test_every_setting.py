@@ -37,6 +37,8 @@ ELSEWHERE = {
         f"transport/{kind}.quiet_restart": "a flow seldom has nothing on its way there: tcp and others of its family do"
         for kind in ("flowtune", "mptcp")
     },
+    "transport/fixed-window.quiet_restart": "goes on with the initial window, which is the fixed one",
+    "transport/min-tcp.quiet_restart": "a timeout that is not estimated is longer than a flow is quiet",
     "transport/cubic.fast_convergence": "a chance of few runs: tests in crates/packetloom-windowed/src/cubic.rs",
     "transport/flowtune.timeout_threshold": "the allocator's rates keep windows from being full at a timeout",
     "transport/dcqcn.hyper_increase": "comes long after the last mark only: tests in crates/packetloom-rdma/src/dcqcn",
