@@ -75,7 +75,9 @@ def ns_per_byte(ports: pl.DataFrame, row: CaseRow) -> NDArray[np.float64]:
         takes = (sent + framing) * 8 / ports["link_gbps"].to_numpy()
     else:
         takes = ports["utilisation"].to_numpy() * row.counters["simulated_ns"]
-    return np.divide(takes, sent, out=np.zeros(len(ports)), where=sent > 0)
+    per_byte: NDArray[np.float64] = np.zeros(len(ports))
+    np.divide(takes, sent, out=per_byte, where=sent > 0)
+    return per_byte
 
 
 def throughput_over_time(results: SomeResults) -> pl.DataFrame:

@@ -72,7 +72,7 @@ def test_utilisation_is_of_the_busiest_link() -> None:
     found = timelines.utilisation_over_time(Made(ports=PORTS, series=series))
     assert found["value"].to_list() == pytest.approx([0.75, 0.3, 0.45])
     # Since ports have a rate, that is what counts, and framing: each packet of 1000 B takes 1020 B of 8 Gb/s.
-    rates = {"link_gbps": [1.0, 8.0, 1.0], "framing_bytes": [20] * 3}
+    rates: dict[str, list[Any]] = {"link_gbps": [1.0, 8.0, 1.0], "framing_bytes": [20] * 3}
     found = timelines.utilisation_over_time(Made(ports=PORTS | rates, series=series))
     assert found["value"].to_list() == pytest.approx([1.02, 0.408, 0.612])
     # Only port 1 leads to a host: 1000, 400 and 600 B in 1000 ns each.
