@@ -315,6 +315,10 @@ fn what_can_not_be_done_is_told() {
         message("kind = \"kv-cache\", prefill = 1, decode = 4294967296, size = \"1MB\""),
         "workload[0].arrivals.decode: 4294967297 ranks among 8 hosts; write fewer"
     );
+    assert_eq!(
+        message("kind = \"collective\", operation = \"all-reduce\", size = \"1MB\", server = 4294967297"),
+        "workload[0].arrivals.server: write 4294967295 at most"
+    );
     let experts = "kind = \"moe\", experts = 8000000000000, tokens = 1, bytes_per_token = \"1KB\"";
     let unread = Scenario::from_toml(&text(8, experts), "test", Path::new("."));
     let problems = unread.expect_err("it says so as it is read").to_string();

@@ -230,21 +230,23 @@ pub fn settings(
     let named =
         |&(key, operation): &(&str, Collective)| Some((operation, algorithm_called(&values.text(key))?));
     let hosts = place(values, ranks, site, draws)?;
-    let own = values
-        .optional_count("server")
-        .map(|server| (0..ranks).map(|rank| rank / exact::<u32>(server)).collect());
+    let server = values.optional_count("server").map(|server| bounded("server", server)).transpose()?;
+    let own = server.map(|server| (0..ranks).map(|rank| rank / server).collect());
     let of_topology = || site.server.map(|server| hosts.iter().map(|host| host / server).collect());
     Ok(Settings {
         servers: own.or_else(of_topology),
         hosts,
         like,
-        repeat: u32::try_from(values.count("repeat"))
-            .map_err(|_| Complaint::new("repeat", format!("write {} at most", u32::MAX)))?,
+        repeat: bounded("repeat", values.count("repeat"))?,
         algorithms: algorithms.filter_map(named).collect::<BTreeMap<_, _>>(),
-        channels: exact::<u32>(values.count("channels")),
-        chunks: exact::<u32>(values.count("chunks")),
+        channels: bounded("channels", values.count("channels"))?,
+        chunks: bounded("chunks", values.count("chunks"))?,
         costs: costs(values, site)?,
     })
+}
+
+fn bounded(key: &'static str, count: u64) -> Result<u32, Complaint> {
+    u32::try_from(count).map_err(|_| Complaint::new(key, format!("write {} at most", u32::MAX)))
 }
 
 fn costs(values: &Values, site: &Site<'_>) -> Result<Costs, Complaint> {
