@@ -12,7 +12,7 @@ from packetloom.validate.comparison import Comparison, Row
 from packetloom.validate.draws import Draws
 from packetloom.validate.peers.agreement import MEAN_WITHIN, P99_WITHIN, PEERS_FOLDER, agreement, drawn
 from packetloom.validate.peers.figures import draws_of, per_seed, read_figures
-from packetloom.validate.peers.sprayed import FCT_US, SIX_DIGITS, fat_tree
+from packetloom.validate.peers.sprayed import FCT_US, SIX_DIGITS, fat_tree, lone
 
 SOURCE = "htsim/rdma.toml"
 # The other end under the same switch, in the same pod, in another.
@@ -67,12 +67,7 @@ def _alone(table: list[Mapping[str, Any]]) -> Comparison:
         return f"{theirs['transport']}-{theirs['size']}-{dst}"
 
     def scenario(theirs: Mapping[str, Any], dst: int) -> dict[str, Any]:
-        workload = {
-            "sizes": {"kind": "constant", "size": f"{theirs['size']}B"},
-            "arrivals": "at-once",
-            "pattern": {"kind": "pair", "src": 0, "dst": dst},
-        }
-        return fat_tree(4, workload, SCHEMES[theirs["transport"]], flows=1)
+        return fat_tree(4, lone(theirs["size"], dst), SCHEMES[theirs["transport"]], flows=1)
 
     def rows(results: Mapping[str, Results]) -> list[Row]:
         found = []

@@ -61,6 +61,15 @@ def fat_tree(k: int, workload: Mapping[str, Any], scheme: Mapping[str, Any], **r
     return {"topology": topology, "workload": [workload], "scheme": [scheme], "run": run}
 
 
+def lone(size_bytes: int, dst: int) -> dict[str, Any]:
+    """One flow from the first host."""
+    return {
+        "sizes": {"kind": "constant", "size": f"{size_bytes}B"},
+        "arrivals": "at-once",
+        "pattern": {"kind": "pair", "src": 0, "dst": dst},
+    }
+
+
 def _alone(table: list[Mapping[str, Any]]) -> Comparison:
     # The other end under the same switch, in the same pod, in another.
     ends = {1: "under one switch", 2: "in one pod", 15: "between pods"}
@@ -69,13 +78,8 @@ def _alone(table: list[Mapping[str, Any]]) -> Comparison:
         return f"{theirs['transport']}-{theirs['size']}-{dst}"
 
     def scenario(theirs: Mapping[str, Any], dst: int) -> dict[str, Any]:
-        workload = {
-            "sizes": {"kind": "constant", "size": f"{theirs['size']}B"},
-            "arrivals": "at-once",
-            "pattern": {"kind": "pair", "src": 0, "dst": dst},
-        }
         seeds = ALONE_SEEDS if theirs["size"] == 10_000 else 1
-        return fat_tree(4, workload, scheme(theirs["transport"], "mixed"), flows=1, seeds=seeds)
+        return fat_tree(4, lone(theirs["size"], dst), scheme(theirs["transport"], "mixed"), flows=1, seeds=seeds)
 
     def rows(results: Mapping[str, Results]) -> list[Row]:
         return [
