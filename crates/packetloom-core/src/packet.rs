@@ -33,6 +33,19 @@ impl Kind {
     }
 }
 
+/// The ECN field of a packet's IP header, as its sender sets it. That a queue marked the packet is a flag of its own
+/// ([`Packet::congestion_experienced`]), so that a marked packet still tells which of the two it was.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Ecn {
+    /// Not-ECT: the sender does not understand marks.
+    #[default]
+    NotCapable,
+    /// ECT(0): a queue may mark it (RFC 3168).
+    Ect0,
+    /// ECT(1): the same, of a sender that answers marks as L4S asks (RFC 9331 §4.1).
+    Ect1,
+}
+
 /// A packet on its way. At most one cache line with the headers that the transports here use.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Packet<H> {
@@ -57,9 +70,9 @@ pub struct Packet<H> {
     pub kind: Kind,
     /// The traffic class.
     pub class: u8,
-    /// The sender understands ECN (RFC 3168's ECT): a queue may mark it. Of a trimmed packet, which no queue marks:
-    /// see [`Packet::was_trimmed_last`].
-    pub ecn_capable: bool,
+    /// Whether the sender understands marks, and which. Of a trimmed packet, which no queue marks: see
+    /// [`Packet::was_trimmed_last`].
+    pub ecn: Ecn,
     /// A queue marked it (RFC 3168's CE).
     pub congestion_experienced: bool,
     /// The transport's own header.
@@ -67,10 +80,21 @@ pub struct Packet<H> {
 }
 
 impl<H> Packet<H> {
+    /// Whether a queue may mark it.
+    #[inline]
+    pub fn is_ecn_capable(&self) -> bool {
+        self.ecn != Ecn::NotCapable
+    }
+
     /// Of a trimmed packet: whether it lost its payload before its last link, to a host (UEC's
     /// DSCP_TRIMMED_LASTHOP).
     pub fn was_trimmed_last(&self) -> bool {
-        self.ecn_capable
+        self.is_ecn_capable()
+    }
+
+    /// Notes it.
+    pub fn set_trimmed_last(&mut self, last: bool) {
+        self.ecn = if last { Ecn::Ect0 } else { Ecn::NotCapable };
     }
 
     /// Of a query on its way to the switch of the queried host: how many hosts are queried at once (DAQ's N_w).

@@ -48,7 +48,7 @@ pub use timely::Timely;
 
 use crate::engine::{Context, FlowStatus, Plan, Report, Timer, Transport};
 use crate::flow::{Flow, FlowId, HostId};
-use crate::packet::{Kind, Packet};
+use crate::packet::{Ecn, Kind, Packet};
 use crate::spec::{Complaint, Component, Values};
 use crate::topology::Topology;
 use crate::units::Time;
@@ -424,7 +424,7 @@ impl<C: Control> Rdma<C> {
             path: *port,
             kind: Kind::Data,
             class: config.class,
-            ecn_capable: config.notification != Notification::None,
+            ecn: if config.notification == Notification::None { Ecn::NotCapable } else { Ecn::Ect0 },
             header,
             ..Packet::default()
         });

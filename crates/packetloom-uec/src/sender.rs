@@ -12,7 +12,7 @@ use crate::Sending;
 use crate::engine::{FlowStatus, Report};
 use crate::flow::Flow;
 use crate::narrow::narrow;
-use crate::packet::{Kind, Packet};
+use crate::packet::{Ecn, Kind, Packet};
 use crate::routing::{Fate, Feedback};
 use crate::units::{Rate, Time};
 
@@ -241,7 +241,7 @@ impl Sender {
                 size_bytes: narrow::<u16>(bytes),
                 kind: Kind::Data,
                 class: self.flow.class,
-                ecn_capable: true,
+                ecn: Ecn::Ect0,
                 header: Header::Data {
                     seq,
                     packets: self.packets,

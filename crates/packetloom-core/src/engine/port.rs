@@ -459,7 +459,7 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
                 wires.packets.take(id);
                 return;
             }
-            Verdict::Mark if packet.ecn_capable => {
+            Verdict::Mark if packet.is_ecn_capable() => {
                 packet.congestion_experienced = true;
                 self.counters.marks += 1;
             }

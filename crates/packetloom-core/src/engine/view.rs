@@ -8,7 +8,7 @@ use super::port::{Port, PortCounters};
 use super::switch::{Balance, Switch};
 use super::wires::Wires;
 use crate::measure::{Captured, QueueRecorder, Segment};
-use crate::packet::Packet;
+use crate::packet::{Ecn, Packet};
 use crate::queue::{CLASSES, PauseRecord};
 use crate::routing;
 use crate::units::Time;
@@ -113,10 +113,11 @@ fn note<H>(at: Time, packet: &Packet<H>, segment: Segment) -> Captured {
         size_bytes: packet.size_bytes,
         kind: packet.kind,
         class: packet.class,
-        ecn: match (packet.congestion_experienced, packet.ecn_capable) {
+        ecn: match (packet.congestion_experienced, packet.ecn) {
             (true, _) => 3,
-            (false, true) => 2,
-            (false, false) => 0,
+            (false, Ecn::Ect0) => 2,
+            (false, Ecn::Ect1) => 1,
+            (false, Ecn::NotCapable) => 0,
         },
         segment,
     }

@@ -371,7 +371,7 @@ impl Holds for Cbfc {
         }
         let left = self.classes[class].queued();
         let packet = packets.get_mut(id);
-        if charged_class(packet).is_some() && packet.ecn_capable && self.marking.marks(left, random) {
+        if charged_class(packet).is_some() && packet.is_ecn_capable() && self.marking.marks(left, random) {
             packet.congestion_experienced = true;
             counts.marks += 1;
         }

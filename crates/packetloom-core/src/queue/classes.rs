@@ -283,7 +283,7 @@ impl Holds for Classes {
             counts.drops += 1;
             return Joined::Dropped;
         }
-        let marks = verdict == Verdict::Mark && packet.ecn_capable;
+        let marks = verdict == Verdict::Mark && packet.is_ecn_capable();
         packet.congestion_experienced |= marks;
         let last = self.classes.len() - 1;
         let class = &mut self.classes[usize::from(packet.class).min(last)];
@@ -336,7 +336,7 @@ impl Holds for Classes {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::packet::Packet;
+    use crate::packet::{Ecn, Packet};
     use crate::queue::testing::TestBuffer;
     use crate::random::Purpose;
 
@@ -401,7 +401,8 @@ mod tests {
         let port = Value::Component(Values { kind: "ecn".to_owned(), entries });
         let mut classes = build([("strict", Value::Count(2)), ("port", port)]);
         let mut put = |class, ecn_capable| {
-            let packet = Packet { ecn_capable, ..packet(class, 1_000) };
+            let ecn = if ecn_capable { Ecn::Ect0 } else { Ecn::NotCapable };
+            let packet = Packet { ecn, ..packet(class, 1_000) };
             let Counts { drops, marks, .. } = classes.put(packet, 0, &mut stream);
             (drops, marks)
         };

@@ -35,7 +35,7 @@ impl Holds for HeldFifo {
                 counts.drops += 1;
                 return Joined::Dropped;
             }
-            Verdict::Mark if packet.ecn_capable => {
+            Verdict::Mark if packet.is_ecn_capable() => {
                 packet.congestion_experienced = true;
                 counts.marks += 1;
             }

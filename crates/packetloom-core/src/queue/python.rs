@@ -241,7 +241,7 @@ impl Ruled {
     fn trim<H>(&self, packet: &mut Packet<H>) {
         packet.kind = Kind::Trimmed;
         packet.size_bytes = packet.size_bytes.min(self.trim_to_bytes);
-        packet.ecn_capable = self.leads_to_host;
+        packet.set_trimmed_last(self.leads_to_host);
     }
 }
 
@@ -260,7 +260,7 @@ impl ArrivalView {
             is_data: (packet.kind == Kind::Data).into(),
             traffic_class: packet.class.into(),
             priority: packet.priority.into(),
-            markable: (packet.kind != Kind::Trimmed && packet.ecn_capable).into(),
+            markable: (packet.kind != Kind::Trimmed && packet.is_ecn_capable()).into(),
             marked: packet.congestion_experienced.into(),
             now_ps: signed(packet.time.as_ps()),
         }
@@ -287,7 +287,7 @@ impl Holds for Ruled {
         if tools.trims != 0 && packet.kind == Kind::Data {
             self.trim(packet);
             counts.trims += 1;
-        } else if tools.marks != 0 && packet.kind != Kind::Trimmed && packet.ecn_capable {
+        } else if tools.marks != 0 && packet.kind != Kind::Trimmed && packet.is_ecn_capable() {
             packet.congestion_experienced = true;
             counts.marks += 1;
         }

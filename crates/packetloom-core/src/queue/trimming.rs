@@ -258,7 +258,7 @@ impl Trimming {
         let packet = packets.get_mut(id);
         packet.kind = Kind::Trimmed;
         packet.size_bytes = packet.size_bytes.min(self.rules.trim_to_bytes);
-        packet.ecn_capable = self.is_last_hop;
+        packet.set_trimmed_last(self.is_last_hop);
     }
 
     #[inline(always)]
@@ -310,7 +310,7 @@ impl Trimming {
         packet: &mut Packet<H>,
         (random, counts): (&mut Stream, &mut Counts),
     ) {
-        if packet.ecn_capable && self.rules.marking.marks(waited, random) {
+        if packet.is_ecn_capable() && self.rules.marking.marks(waited, random) {
             packet.congestion_experienced = true;
             counts.marks += 1;
         }
@@ -430,6 +430,7 @@ impl Holds for Trimming {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::packet::Ecn;
     use crate::queue::testing::TestBuffer;
     use crate::random::Purpose;
     use crate::spec::Value;
@@ -534,7 +535,7 @@ mod tests {
         let mut queue = TestBuffer::<()>::new(Buffer::Trimming(queue));
         let mut random = stream();
         for flow in 0..packets {
-            queue.put(Packet { ecn_capable: true, ..packet(flow, Kind::Data) }, 0, &mut random);
+            queue.put(Packet { ecn: Ecn::Ect0, ..packet(flow, Kind::Data) }, 0, &mut random);
         }
         std::iter::from_fn(|| queue.take(&mut random)).map(|packet| packet.congestion_experienced).collect()
     }
@@ -570,7 +571,7 @@ mod tests {
             let mut queue = TestBuffer::<()>::new(Buffer::Trimming(queue));
             let mut random = stream();
             for flow in 0..20 {
-                queue.put(Packet { ecn_capable: true, ..packet(flow, Kind::Data) }, 0, &mut random);
+                queue.put(Packet { ecn: Ecn::Ect0, ..packet(flow, Kind::Data) }, 0, &mut random);
             }
             let left = std::iter::from_fn(|| queue.take(&mut random));
             left.take_while(|packet| packet.congestion_experienced).count()
@@ -609,7 +610,7 @@ mod tests {
             queue.place(to_host(is_host));
             let mut queue = TestBuffer::<()>::new(Buffer::Trimming(queue));
             let mut random = stream();
-            queue.put(Packet { ecn_capable: true, ..packet(1, Kind::Data) }, 9_064, &mut random);
+            queue.put(Packet { ecn: Ecn::Ect0, ..packet(1, Kind::Data) }, 9_064, &mut random);
             assert_eq!(queue.take(&mut random).map(|header| header.was_trimmed_last()), Some(is_host));
         }
     }

@@ -3,6 +3,7 @@
 use super::window::{Window, WindowLimits};
 use crate::connections::{self, Rule};
 use crate::finished::Finished;
+use crate::packet::Ecn;
 use crate::packet_format::{self, PacketFormat};
 use crate::priority::{self, Priority};
 use crate::rto::RtoRule;
@@ -45,7 +46,7 @@ pub struct Config {
     /// Whether selective acknowledgements make acknowledgements longer.
     pub(super) sack_option: bool,
     /// Whether data packets may be marked.
-    pub(super) ecn: bool,
+    pub(super) ecn: Ecn,
     /// All the values, for the congestion control's own.
     pub(super) values: Values,
 }
@@ -411,7 +412,7 @@ impl Config {
             connections: Rule::of(values),
             quiet_restart: values.flag("quiet_restart"),
             sack_option: values.flag("sack_option"),
-            ecn,
+            ecn: if ecn { Ecn::Ect0 } else { Ecn::NotCapable },
             values: values.clone(),
         }
     }

@@ -174,7 +174,7 @@ impl<T: Scheme> Transport for Watched<T> {
                 self.held_so_far += 1;
             }
             fate => {
-                packet.congestion_experienced |= fate == Fate::Marked && packet.ecn_capable;
+                packet.congestion_experienced |= fate == Fate::Marked && packet.is_ecn_capable();
                 if fate == Fate::Trimmed && packet.kind == Kind::Data {
                     packet.kind = Kind::Trimmed;
                 }

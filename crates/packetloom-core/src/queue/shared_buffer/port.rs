@@ -263,7 +263,7 @@ impl Holds for SharedPort {
         }
         self.last = departure(id, packets);
         let packet = packets.get_mut(id);
-        if self.last.is_some() && self.marking.marks(left, random) && packet.ecn_capable {
+        if self.last.is_some() && self.marking.marks(left, random) && packet.is_ecn_capable() {
             packet.congestion_experienced = true;
             counts.marks += 1;
         }

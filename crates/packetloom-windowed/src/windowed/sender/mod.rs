@@ -326,7 +326,7 @@ impl<C: Congestion> Sender<C> {
             size_bytes: config.format.wire_bytes(seq, self.packets, self.flow.size_bytes),
             kind: Kind::Data,
             class: self.flow.class,
-            ecn_capable: config.ecn,
+            ecn: config.ecn,
             path: self.subflow.into(),
             header,
             ..Packet::default()
