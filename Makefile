@@ -14,7 +14,7 @@ help:
 	@echo "make demo       build, run examples/demo.toml, show the table, write the report"
 	@echo "make test       every check, and all tests but the long ones"
 	@echo "make test-ray   campaigns on a Ray cluster of two nodes; installs Ray"
-	@echo "make lint       formatting, clippy, ruff, mypy"
+	@echo "make lint       formatting, clippy, ruff, mypy, prose of the documents"
 	@echo "make format     format all sources"
 	@echo "make fast       a profile-guided build instead of the plain one: a little faster, minutes to make"
 	@echo "make bench      speed and memory"
@@ -80,6 +80,7 @@ lint: .venv/.dev-tools .venv/.installed
 	$(BIN)/ruff format --check python tests docs
 	$(BIN)/ruff check python tests docs
 	$(BIN)/mypy
+	$(BIN)/python docs/style.py
 
 # With -j compiled while the packages come and the simulator is built.
 compiled-tests: .venv/pyvenv.cfg

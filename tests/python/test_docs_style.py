@@ -1,0 +1,74 @@
+"""The linter of the documents' prose, and the anchors that pages link to."""
+
+import importlib.util
+import re
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+
+def _style() -> ModuleType:
+    """`docs/style.py`, which is in no package."""
+    spec = importlib.util.spec_from_file_location("docs_style", ROOT / "docs/style.py")
+    assert spec
+    assert spec.loader
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["docs_style"] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+style = _style()
+PAGES = [str(page.relative_to(ROOT)) for page in style.pages()]
+LONG = "word " * 20 + "\n" + "word " * 15 + "word"
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if page not in style.NOT_YET])
+def test_finished_pages_keep_the_rules(page: str) -> None:
+    assert style.faults((ROOT / page).read_text()) == []
+
+
+def test_pages_that_are_not_done_exist() -> None:
+    assert set(PAGES) >= style.NOT_YET
+
+
+@pytest.mark.parametrize(
+    ("text", "lines"),
+    [
+        (f"Short.\n\nA {LONG}.", [3]),
+        (f"- An item.\n- {LONG}", [2]),
+        ("Words " * 10 + "end.\n" + "Words " * 10 + "end.\n" + "Words " * 17 + "end.", []),
+        (f"```\n{'word ' * 99}\n```\n\n    {'word ' * 99}", []),
+        (f"| a | b |\n|---|---|\n| c | {'x' * 201} |", [3]),
+        (f"| a | [{'x' * 100}](https://example.org/{'y' * 200}) |", []),
+        ("x " * 61, [1, 1]),
+        ("It was mended.", [1]),
+        ("`mended` is a name.", []),
+    ],
+    ids=range(9),
+)
+def test_what_is_a_fault(text: str, lines: list[int]) -> None:
+    assert [fault.line for fault in style.faults(text)] == lines
+
+
+def _anchors(page: Path) -> set[str]:
+    """The anchors of a page's headings, as GitHub and MkDocs make them."""
+    text = re.sub(r"^```.*?^```", "", page.read_text(), flags=re.DOTALL | re.MULTILINE)
+    headings = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
+    plain = [re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading).lower() for heading in headings]
+    return {re.sub(r"[^\w\- ]", "", heading).strip().replace(" ", "-") for heading in plain}
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_links_to_headings_find_them(page: str) -> None:
+    document = ROOT / page
+    missing = []
+    for target, anchor in re.findall(r"\]\(([^)#\s]*)#([^)\s]+)\)", document.read_text()):
+        aim = (document.parent / target).resolve() if target else document
+        if "://" not in target and aim.suffix == ".md" and aim.exists() and anchor not in _anchors(aim):
+            missing.append(f"{target}#{anchor}")
+    assert missing == []
