@@ -25,7 +25,6 @@ NOT_YET = {
     "docs/central-control.md",
     "docs/course.md",
     "docs/fabric-bench.md",
-    "docs/fidelity.md",
     "docs/performance.md",
     "docs/reliability.md",
     "docs/results.md",
