@@ -22,7 +22,6 @@ NOT_YET = {
     "docs/adding-a-scheme.md",
     "docs/architecture.md",
     "docs/course.md",
-    "docs/scenario.md",
     "docs/schemes.md",
     "docs/validation.md",
     "docs/your-own-scheme.md",
