@@ -2,7 +2,9 @@
 
 import importlib.util
 import re
+import subprocess
 import sys
+import tomllib
 from pathlib import Path
 from types import ModuleType
 
@@ -72,3 +74,24 @@ def test_links_to_headings_find_them(page: str) -> None:
         if "://" not in target and aim.suffix == ".md" and aim.exists() and anchor not in _anchors(aim):
             missing.append(f"{target}#{anchor}")
     assert missing == []
+
+
+def test_the_citation_is_of_this_version() -> None:
+    citation = dict(re.findall(r"^([a-z-]+): *(.*)$", (ROOT / "CITATION.cff").read_text(), re.MULTILINE))
+    package = tomllib.loads((ROOT / "Cargo.toml").read_text())["workspace"]["package"]
+    assert (citation["version"], citation["license"]) == (package["version"], package["license"])
+    assert {"cff-version", "message", "title", "authors"} <= set(citation)
+
+
+def test_the_changelog_names_commits_that_there_are() -> None:
+    commits = re.findall(r"`([0-9a-f]{8})`", (ROOT / "CHANGELOG.md").read_text())
+    assert commits
+    git = ["git", "-C", str(ROOT)]
+    shallow = subprocess.run(
+        [*git, "rev-parse", "--is-shallow-repository"], capture_output=True, text=True, check=False
+    )
+    if shallow.stdout.strip() != "false":
+        pytest.skip("the whole history is not here")
+    log = subprocess.run([*git, "rev-list", "HEAD"], capture_output=True, text=True, check=True).stdout
+    known = {line[:8] for line in log.splitlines()}
+    assert [commit for commit in commits if commit not in known] == []
