@@ -32,6 +32,7 @@ RUN = re.compile(r"^    (packetloom run .*)$", re.MULTILINE)
 FROM_ELSEWHERE = {
     "README.md": "index.md",
     "CONTRIBUTING.md": "contributing.md",
+    "CHANGELOG.md": "changelog.md",
     "workloads/README.md": "workloads.md",
     **{
         f"papers/{paper.parent.name}/README.md": f"papers/{paper.parent.name}.md"
