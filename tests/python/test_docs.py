@@ -14,7 +14,8 @@ ROOT = Path(__file__).parents[2]
 DOCUMENTS = sorted(
     [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("papers/*/*.md"), ROOT / "workloads/README.md"]
 )
-PIECES = re.findall(r"```toml\n(.*?)```", (ROOT / "docs/scenario.md").read_text(), re.DOTALL)
+GUIDES = [(ROOT / f"docs/{page}.md").read_text() for page in ("scenario", "other-tools")]
+PIECES = [piece for guide in GUIDES for piece in re.findall(r"```toml\n(.*?)```", guide, re.DOTALL)]
 SECTIONS = ("topology", "workload", "scheme", "fault", "run", "measure")
 
 
