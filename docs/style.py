@@ -17,7 +17,6 @@ CHARACTERS_OF_A_CELL = 200
 COLUMNS_OF_A_LINE = 120
 
 NOT_YET = {
-    "CONTRIBUTING.md",
     "README.md",
     "docs/adding-a-scheme.md",
     "docs/architecture.md",
@@ -32,7 +31,6 @@ NOT_YET = {
     "papers/pfabric/README.md",
     "papers/rdma/README.md",
     "papers/sync-or-not/README.md",
-    "workloads/README.md",
 }
 
 INSTEAD = {
@@ -68,7 +66,6 @@ def pages() -> list[Path]:
         *ROOT.glob("*.md"),
         *ROOT.glob("docs/*.md"),
         *ROOT.glob("papers/*/README.md"),
-        ROOT / "workloads/README.md",
     ]
     return sorted(found)
 
