@@ -66,6 +66,7 @@ def pages() -> list[Path]:
         *ROOT.glob("*.md"),
         *ROOT.glob("docs/*.md"),
         *ROOT.glob("papers/*/README.md"),
+        ROOT / "workloads/README.md",
     ]
     return sorted(found)
 
