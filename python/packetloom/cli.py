@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import os
 import sys
+from collections.abc import Iterable
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NoReturn
@@ -14,7 +15,7 @@ from typer.core import TyperGroup
 
 from packetloom import completion, start
 from packetloom.arguments import MOST_WORKERS, with_values
-from packetloom.errors import Interrupted, InvariantError, PacketloomError
+from packetloom.errors import Interrupted, InvariantError, PacketloomError, harmless
 from packetloom.start import INTERRUPTED
 
 if TYPE_CHECKING:
@@ -108,7 +109,11 @@ def main() -> None:
         finally:
             _flush()
     except PacketloomError as error:
-        _fail(str(error), INVARIANT_VIOLATED if isinstance(error, InvariantError) else MISTAKE)
+        from packetloom import old_engine
+
+        # An old engine does not know what newer scenarios may say.
+        lines = [f"error: {line}" for line in str(error).splitlines()]
+        _end([*lines, *(f"note: {note}" for note in [old_engine.note()] if note)], _code(error))
     except OSError as error:
         _fail(f"{error.filename or 'standard output, or a file that was open'}: {error.strerror or error}", MISTAKE)
     except MemoryError:
@@ -133,9 +138,17 @@ def _flush() -> None:
             _fail(f"standard output: {error.strerror}", MISTAKE)
 
 
+def _code(error: PacketloomError) -> int:
+    return INVARIANT_VIOLATED if isinstance(error, InvariantError) else MISTAKE
+
+
 def _fail(message: str, code: int) -> NoReturn:
-    for line in message.splitlines():
-        print(f"error: {line}", file=sys.stderr)
+    _end([f"error: {line}" for line in message.splitlines()], code)
+
+
+def _end(lines: Iterable[str], code: int) -> NoReturn:
+    for line in lines:
+        print(harmless(line), file=sys.stderr)
     sys.exit(code)
 
 

@@ -39,13 +39,25 @@ def main() -> None:
     asked = signal.getsignal(signal.SIGINT) is signal.default_int_handler  # else it is ignored, and stays so
     if asked:
         signal.signal(signal.SIGINT, _stop_at_once)
-    from packetloom.cli import main as command_line
-
     try:
+        from packetloom.cli import main as command_line
+
         command_line()
+    except Exception as error:
+        _say_if_engine_is_old(error)
+        raise
     finally:
         if asked:  # while Python ends, an exception would be nothing but noise
             signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
+def _say_if_engine_is_old(error: Exception) -> None:
+    """Ends the process with a message instead of a traceback, where that is what is wrong."""
+    from packetloom.old_engine import blamed
+
+    if message := blamed(error):
+        os.write(2, f"error: {message}\n".encode())
+        raise SystemExit(2) from None
 
 
 def loaded() -> None:
