@@ -17,6 +17,7 @@ from packetloom.new.recipes import ALIASES, CLASSES, RECIPES, Recipe
 from packetloom.suggest import meant
 
 RATE = re.compile(r"(\d+(?:\.\d+)?) *([MGT])bps")
+MOST_GBPS = 100_000
 GBPS = {"M": 0.001, "G": 1.0, "T": 1000.0}
 
 
@@ -190,9 +191,10 @@ def chosen(flag: str, value: str, names: Iterable[str], more: str = "") -> str:
 def gbps(flag: str, value: str) -> float:
     """A link's rate as a number."""
     match = RATE.fullmatch(value.strip())
-    if not match or not float(match[1]):
-        raise PacketloomError(f"{flag} {value}: write a rate with its unit, such as 10Gbps")
-    return float(match[1]) * GBPS[match[2]]
+    rate = float(match[1]) * GBPS[match[2]] if match else 0.0
+    if not 0 < rate <= MOST_GBPS:
+        raise PacketloomError(f"{flag} {value}: write a rate with its unit, such as 10Gbps; {MOST_GBPS} Gb/s at most")
+    return rate
 
 
 def loads(flag: str, values: Iterable[str]) -> list[float]:
