@@ -3,6 +3,7 @@
 import json
 import sys
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import get_args
 
@@ -107,6 +108,18 @@ def test_claims_as_table_json_and_page(tmp_path: Path, capsys: pytest.CaptureFix
     assert "Figure 2: tails" in page
     assert "beside the verdict: b, fitted 2.25 (2 to 2.5)" in page
     assert "beside the verdict: with 100 KB 10 (9 to 11)" in page
+
+
+def test_a_page_says_which_of_its_experiments_are_not_steady(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    longer = replace(PAPER, experiments=(Experiment("main", "main.toml", quick=("run.flows=400", "run.loads=[1.5]")),))
+    one = replace(PAPER.claims[0], measure=never)
+    monkeypatch.setitem(reproduce.PAPERS, "toy", PaperEntry("A toy paper", lambda: replace(longer, claims=(one,))))
+    reproduce_paper("toy", None, "quick", None, tmp_path / "out")
+    page = (tmp_path / "out" / "index.html").read_text()
+    assert "Is it steady?" in page
+    assert "Not known to be steady: main;" in page
+    assert "main: Not steady: under TCP at load 1.5 " in page
+    assert "what follows holds for that time alone" in page
 
 
 def test_one_figure_runs_and_judges_only_what_it_shows(tmp_path: Path) -> None:

@@ -271,6 +271,7 @@ def write_page(
     from packetloom.charts import panel_json
     from packetloom.claims import tally
     from packetloom.page import Page
+    from packetloom.reproduce.steady import steadiness, transient
 
     page = Page(paper.title)
     page.text(f"{tally(findings)} (scale {scale}). A verdict is computed from the measurement.")
@@ -292,14 +293,21 @@ def write_page(
     for name, result in results.items():
         if note := result.build_note():
             page.text(f"{name}: {note}", note=True)
+    known = steadiness(results)
     for figure, panels in drawn:
         page.heading(f"Figure {figure.number}: {figure.caption}")
+        if of_it := transient(figure.needs, known):
+            page.text(of_it, note=True)
         name = f"figure-{figure.number}"
         drawn_panels = [panel_json(panel) for panel in panels]
         page.chart({"name": name, "title": figure.caption, "panels": drawn_panels, "columns": figure.columns})
         if figure.table:
             header, lines = figure.table(results)
             page.table(header, lines, text_columns=2)
+    if known:
+        page.heading("Is it steady?")
+        for name, one in known.items():
+            page.text(f"{name}: {one.said}")
     for name, result in results.items():
         page.folded(f"Scenario: {name}", result.scenario_text)
     output.parent.mkdir(parents=True, exist_ok=True)
