@@ -297,7 +297,9 @@ def _as_elsewhere(answer: Answer, measure: Measure) -> str:
         return ""
     if len(alike) == 1:
         return f", as {alike[0].where}"
-    return f", as at {f'all {others}' if len(alike) == others else f'{len(alike)} of the {others}'} other points"
+    if len(alike) == others:
+        return f", as at {'both' if others == 2 else f'all {others}'} other points"
+    return f", as at {len(alike)} of the {others} other points"
 
 
 def _exceptions(answer: Answer, measure: Measure) -> Iterator[Part]:
