@@ -26,6 +26,7 @@ from packetloom.questions import (
 from packetloom.results import Results
 from packetloom.rows import EVERY_CASE_HAS, CaseRow
 from packetloom.scenario import Parameter
+from packetloom.steadiness.words import warning
 from packetloom.verdicts import Answer, Pair, Verdict, comparison_text
 
 LOAD = "load"
@@ -43,6 +44,8 @@ class Along:
     answer: Answer
     there: frozenset[tuple[str, Condition]]
     """The values, each with the conditions under which it was run."""
+    unsteady: str
+    """Which cases drift; empty if none does."""
 
     def by(self, measure: Measure) -> Along:
         """The same with another statistic as the one that matters."""
@@ -126,9 +129,8 @@ def along(results: Results | Sequence[Results], axis: str, base: str | None = No
         raise PacketloomError(f"{axis} has no value {base!r}; there are {', '.join(values)}")
     chosen = next(iter(values)) if base is None else base
     pairs: list[Pair] = [(value, chosen) for value in values if value != chosen]
-    return Along(
-        axis, chosen, values, Answer(_turned(question, places, tuple(values)), pairs), frozenset(places.values())
-    )
+    answer = Answer(_turned(question, places, tuple(values)), pairs)
+    return Along(axis, chosen, values, answer, frozenset(places.values()), warning(question))
 
 
 def _rest(row: CaseRow, label: str, axis: str) -> Condition:
@@ -221,7 +223,9 @@ def _cost(found: Along, value: str, here: Condition) -> Iterator[Part]:
         yield " ("
         yield Number(bounds, row, is_interval=True)
         yield ")"
-    if not verdict.is_told:
+    if found.answer.is_within_drift(measure, here, value, found.base):
+        yield ", which is no more than it drifts over the run"
+    elif not verdict.is_told:
         yield ", which may be chance" if bounds else ", in the one seed that was run"
 
 

@@ -355,6 +355,8 @@ def print_along(found: Along, console: Console, by: str | None = None) -> tuple[
         raise PacketloomError(f"there is no statistic {by!r} to compare by; there are {', '.join(measures)}")
     measure = found.measure if by is None else measures[by]
     found = found.by(measure)
+    if found.unsteady:
+        console.print(found.unsteady, markup=False)
     for sentence in sentences_along(found):
         console.print(sentence.text, markup=False)
     table = Table(title=_title(measure), box=box.SIMPLE_HEAD, title_justify="left", title_style="bold", pad_edge=False)

@@ -11,11 +11,12 @@ import pytest
 
 import packetloom
 from packetloom.along import along, point_of, scheme_of
-from packetloom.comparing import times_said
+from packetloom.comparing import print_along, times_said
 from packetloom.findings import Number, sentences
 from packetloom.questions import STALLED, UNFINISHED, Condition, Measure, Question, Stopped, question_of
 from packetloom.report import report_page
 from packetloom.results import Results
+from packetloom.terminal import console
 from packetloom.verdicts import Answer
 
 HERE = Condition(0.8)
@@ -422,6 +423,18 @@ def test_an_axis_of_the_scheme_and_the_load_are_axes_too(tmp_path: Path) -> None
     by_load = along(results, "load")
     schemes = [scheme_of(here) for here in by_load.answer.question.conditions]
     assert schemes == ["TCP", "DCTCP, queue.mark_above 5KB", "DCTCP, queue.mark_above 50KB"]
+
+
+def test_what_a_load_costs_begins_with_what_is_not_steady(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "400")
+    run = {"loads": [0.3, 1.5], "flows": 400, "seeds": 2}
+    results = campaign(tmp_path / "loads", scheme=[SCHEMES[0]], run=run)
+    print_along(along(results, "load"), console())
+    first, second = capsys.readouterr().out.splitlines()[:2]
+    assert first.startswith("Not steady: under TCP at load 1.5 ")
+    assert second.startswith("Load 1.5 over 0.3, mean slowdown of all flows: TCP ")
 
 
 @pytest.mark.parametrize(
