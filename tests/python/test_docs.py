@@ -53,6 +53,17 @@ def test_pieces_of_the_scenario_guide_pass_check(piece: str, tmp_path: Path) -> 
     assert "no mistakes" in done.stdout, done.stderr
 
 
+def test_the_topology_of_ones_own_passes_check(tmp_path: Path) -> None:
+    (text,) = re.findall(r"```text\n(\d.*?)```", GUIDES[1], re.DOTALL)
+    (tmp_path / "racks.txt").write_text(text)
+    file = tmp_path / "own.json"
+    file.write_text(json.dumps(scenario_with({"topology": {"kind": "hpcc", "file": "racks.txt"}})))
+    command = [sys.executable, "-m", "packetloom", "check", str(file)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert "no mistakes" in done.stdout, done.stderr
+    assert "4 hosts" in done.stdout
+
+
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
 def test_links_lead_somewhere(document: Path) -> None:
     targets = re.findall(r"\]\(([^)#]+)[^)]*\)", document.read_text())
