@@ -52,6 +52,7 @@ class Window:
 
     cwnd: float
     ssthresh: float
+    pacing_rate_bps: float = 0.0
 
     @property
     def in_slow_start(self) -> bool:
@@ -167,7 +168,7 @@ class Bench:
     @property
     def window(self) -> Window:
         """The window now."""
-        return Window(self._core.cwnd, self._core.ssthresh)
+        return Window(self._core.cwnd, self._core.ssthresh, self._core.pacing_rate_bps)
 
     @property
     def fields(self) -> Mapping[str, Value | list[Value]]:

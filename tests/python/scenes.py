@@ -28,8 +28,10 @@ PYTHON = {
 
 # What each transport runs over: its queue, and its routing if that is not ECMP.
 OVER: dict[str, tuple[Json, Json]] = {
-    **dict.fromkeys(("tcp", "cubic", "fixed-window", "flowtune", "mptcp"), (SMALL, None)),
-    **dict.fromkeys(("dctcp", "d2tcp", "python"), (MARKING, None)),
+    **dict.fromkeys(
+        ("tcp", "cubic", "vegas", "copa", "bbr", "bbr3", "fixed-window", "flowtune", "mptcp"), (SMALL, None)
+    ),
+    **dict.fromkeys(("dctcp", "d2tcp", "prague", "python"), (MARKING, None)),
     **dict.fromkeys(
         ("min-tcp", "line-rate", "fastpass"), ({"kind": "pfabric", "capacity": "15KB"}, "spray-round-robin")
     ),
@@ -54,6 +56,7 @@ UNHARMED = ("ideal", "max-min", "syn", "asy", "daq")
 # What a component's scene sets on it, beyond what it must have.
 OF_TRANSPORT: dict[str, Json] = {
     **{key: {"min_rto": "30us"} for key in ("tcp", "dctcp", "d2tcp", "pias", "python", "mptcp", "flowtune", "cubic")},
+    **{key: {"min_rto": "30us"} for key in ("vegas", "copa", "bbr", "bbr3", "prague")},
     **{key: {"min_rto": "60us"} for key in ("fixed-window", "min-tcp")},
     **{key: {"rto": "200us"} for key in ("roce", "dcqcn", "timely", "hpcc", "rdma-dctcp", "python-rate")},
     "python-telemetry": {"rto": "200us"},

@@ -37,8 +37,13 @@ ELSEWHERE = {
         f"transport/{kind}.quiet_restart": "a flow seldom has nothing on its way there: tcp and others of its family do"
         for kind in ("flowtune", "mptcp")
     },
+    **{
+        f"transport/{kind}.quiet_restart": "its window comes from a model, which a warning says"
+        for kind in ("copa", "bbr", "bbr3")
+    },
     "transport/fixed-window.quiet_restart": "goes on with the initial window, which is the fixed one",
     "transport/min-tcp.quiet_restart": "a timeout that is not estimated is longer than a flow is quiet",
+    "transport/prague.classic_fallback": "queues of milliseconds: tests in crates/packetloom-windowed/src/prague.rs",
     "transport/cubic.fast_convergence": "a chance of few runs: tests in crates/packetloom-windowed/src/cubic.rs",
     "transport/flowtune.timeout_threshold": "the allocator's rates keep windows from being full at a timeout",
     "transport/dcqcn.hyper_increase": "comes long after the last mark only: tests in crates/packetloom-rdma/src/dcqcn",
@@ -206,6 +211,30 @@ ALSO: dict[str, tuple[dict[str, Json], list[Json] | None]] = {
         f"transport/{kind}.timeout_threshold": ({"own.min_rto": "200us"} | CROWDED, None)
         for kind in ("flowtune", "pias")
     },
+    **{f"transport/vegas.{name}": (ELEPHANTS, None) for name in ("alpha", "beta", "gamma", "variant")},
+    **{f"transport/copa.{name}": (ELEPHANTS, None) for name in ("delta", "competes")},
+    "transport/copa.min_rtt_window": (ELEPHANTS, ["100us", "1ms"]),
+    **{
+        f"transport/{kind}.{name}": (ELEPHANTS, None)
+        for kind in ("bbr", "bbr3")
+        for name in ("startup_gain", "cwnd_gain", "pacing_margin", "send_quantum")
+    },
+    **{f"transport/bbr.{name}": (ELEPHANTS, None) for name in ("probe_gain", "bandwidth_window")},
+    "transport/bbr.min_rtt_window": (ELEPHANTS, ["1ms"]),
+    "transport/bbr.probe_rtt_duration": (ELEPHANTS | {"own.min_rtt_window": "1ms"}, ["1ms", "100us"]),
+    **{
+        f"transport/bbr3.{name}": (ELEPHANTS | {"own.probe_wait": "500us"}, None)
+        for name in ("drain_gain", "down_gain", "loss_threshold", "beta", "headroom")
+    },
+    "transport/bbr3.probe_wait": (ELEPHANTS, ["500us", "100us"]),
+    "transport/bbr3.probe_rtt_interval": (ELEPHANTS, ["1ms"]),
+    "transport/bbr3.probe_rtt_duration": (ELEPHANTS | {"own.probe_rtt_interval": "1ms"}, ["1ms", "100us"]),
+    "transport/bbr3.min_rtt_window": (ELEPHANTS | {"own.probe_rtt_interval": "1ms"}, ["1500us", "500us"]),
+    **{
+        f"transport/prague.{name}": (ELEPHANTS | {"own.rtt_transition": 2}, None)
+        for name in ("rtt_scaling", "rtt_target")
+    },
+    "transport/prague.rtt_transition": (ELEPHANTS, [2, 50]),
     "transport/cubic.c": (ELEPHANTS | {"own.reno_friendly": False, "own.min_rto": "1ms"}, [10000, 1000]),
     "transport/pias.aging": ({"own.thresholds": ["1KB", "3KB", "9KB", "20KB", "40KB", "60KB", "90KB"]}, None),
     "transport/d3.beta": (CROWDED, None),

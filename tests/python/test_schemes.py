@@ -20,7 +20,7 @@ import packetloom.schemes
 from packetloom import PacketloomError, ScenarioError, _core
 from packetloom.catalogue import print_explanation
 from packetloom.scenario import read_plan
-from packetloom.schemes import CongestionControl, rehearsal
+from packetloom.schemes import CongestionControl, loader, rehearsal
 
 pytest.importorskip("numba")
 
@@ -65,6 +65,8 @@ MARKING = {"kind": "ecn", "capacity": "60KB", "mark_above": "15KB"}
         ({"kind": "tcp", "connections": {"kind": "pool", "warm": 1}}, "NewReno", SMALL),
         ("cubic", "Cubic", SMALL),
         ({"kind": "cubic", "c": 1e7, "fast_convergence": False}, "Cubic", SMALL),
+        ("vegas", "Vegas", SMALL),
+        ({"kind": "vegas", "alpha": 1.0, "loss_detection": "rack"}, "Vegas", SMALL),
     ],
 )
 def test_a_class_gives_the_same_bits(own: Any, class_name: str, queue: Any, tmp_path: Path) -> None:
@@ -75,6 +77,35 @@ def test_a_class_gives_the_same_bits(own: Any, class_name: str, queue: Any, tmp_
     cases = results.to_polars("cases")
     assert cases["drops" if "drops" in cases.columns else "retransmissions"].sum() > 0 or queue is MARKING
     assert len(cases) == 2
+
+
+def test_a_class_that_paces_sends_at_its_rate(tmp_path: Path) -> None:
+    made = {
+        "topology": {"kind": "rack", "hosts": 2, "link": {"rate": "10Gbps", "delay": "1us"}},
+        "workload": [
+            {
+                "sizes": {"kind": "constant", "size": "1460KB"},
+                "arrivals": "at-once",
+                "pattern": {"kind": "pair", "src": 0, "dst": 1},
+            }
+        ],
+        "scheme": [{"name": "paced", "transport": mine("Steady", pace_bps=[1e9, 4e9]), "queue": "drop-tail"}],
+        "run": {"flows": 1},
+    }
+    flows = packetloom.run(made, output=tmp_path / "results").to_polars("flows").sort("fct_ns")
+    # 1000 packets of 1460 B: from the first to the last 999 of them, at 4 and at 1 Gb/s, and some microseconds.
+    fast, slow = flows["fct_ns"].to_list()
+    assert fast == pytest.approx(999 * 1460 * 8 / 4, abs=10_000)
+    assert slow == pytest.approx(999 * 1460 * 8 / 1, abs=10_000)
+
+
+def test_what_no_method_uses_is_not_measured(tmp_path: Path) -> None:
+    def constants(class_name: str) -> int:
+        return int(
+            loader.load(str(CLASSES), _core.file_hash(CLASSES.read_bytes()), class_name)["constants"]["measures"]
+        )
+
+    assert [constants(name) for name in ("NewReno", "Dctcp", "Vegas", "Steady")] == [0, 0, 1, 1]
 
 
 def test_a_parameter_spans_a_grid_and_is_checked(tmp_path: Path) -> None:

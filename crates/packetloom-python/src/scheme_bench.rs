@@ -44,6 +44,11 @@ impl SchemeBench {
     }
 
     #[getter]
+    fn pacing_rate_bps(&self) -> f64 {
+        self.0.pacing_rate_bps()
+    }
+
+    #[getter]
     fn cwnd(&self) -> f64 {
         self.0.cwnd()
     }

@@ -213,7 +213,7 @@ mod tests {
             let acks = u64::from(window.packets());
             for ack in 0..acks {
                 let now = since + RTT.times(round) + Time(RTT.as_ps() * ack / acks);
-                let acked = Acked { packets: 1, advanced: true, echo: false, una: 0, next: 0, now, rtt: RTT };
+                let acked = Acked { packets: 1, advanced: true, now, rtt: RTT, ..Acked::default() };
                 control.acknowledged(acked, window);
             }
             packets(window)

@@ -1,7 +1,7 @@
 //! D2TCP (Vamanan, Hasan and Vijaykumar, SIGCOMM 2012): DCTCP whose flows give way by how near their deadlines are.
 
 use super::marked_share::{self, MarkedShare, ONE};
-use super::windowed::{Acked, Congestion, Window, Windowed, check, core, default_of};
+use super::windowed::{Acked, Congestion, Defaults, Reacts, Window, Windowed, check, core, default_of};
 use crate::flow::Flow;
 use crate::narrow::saturated;
 use crate::spec::{ALWAYS, Complaint, Component, Fallback, Kind, Param, Values};
@@ -27,7 +27,7 @@ impl Congestion for D2tcpControl {
         doc: "D2TCP: DCTCP whose window shrinks by α^d: d is above 1 for flows whose deadline is near, so they give way less; needs a queue that marks.",
         source: "D2TCP, SIGCOMM 2012, §3.1, §3.2",
         params: &[
-            &core(default_of()),
+            &core(Defaults { reacts: Reacts::Marks, ..default_of() }),
             marked_share::PARAMS,
             &[
                 Param {
@@ -131,6 +131,7 @@ mod tests {
             next: una + 10,
             now: Time::from_us(100),
             rtt: Time::from_us(100),
+            ..Acked::default()
         };
         let window = Window::of_packets(20);
         let d = |packets, deadline_us, una| {

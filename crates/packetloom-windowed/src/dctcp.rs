@@ -1,7 +1,9 @@
 //! DCTCP (RFC 8257): the window shrinks by the share of marked packets.
 
 use super::marked_share::{self, MarkedShare};
-use super::windowed::{Acked, Congestion, Window, Windowed, check, core, default_of, increase};
+use super::windowed::{
+    Acked, Congestion, Defaults, Reacts, Window, Windowed, check, core, default_of, increase,
+};
 use crate::flow::Flow;
 use crate::spec::{Component, Values};
 
@@ -18,7 +20,11 @@ impl Congestion for DctcpControl {
         kind: "dctcp",
         doc: "DCTCP: TCP whose window shrinks in proportion to the share of marked packets; needs a queue that marks.",
         source: "RFC 8257",
-        params: &[&core(default_of()), marked_share::PARAMS, &[increase::PARAM]],
+        params: &[
+            &core(Defaults { reacts: Reacts::Marks, ..default_of() }),
+            marked_share::PARAMS,
+            &[increase::PARAM],
+        ],
         check,
     };
     const ECN: bool = true;

@@ -1,6 +1,6 @@
 //! A window that never changes: traffic of a known shape, for measuring a fabric and an engine.
 
-use super::windowed::{Acked, Congestion, Defaults, Window, Windowed, check, core};
+use super::windowed::{Acked, Congestion, Defaults, Reacts, Window, Windowed, check, core};
 use crate::flow::Flow;
 use crate::spec::{Component, Fallback, Values};
 
@@ -24,6 +24,7 @@ impl Congestion for Constant {
             fast_retransmit: ("false", "packetloom"),
             probe_after: (Fallback::Absent, "packetloom"),
             priority: ("none", "packetloom"),
+            reacts: Reacts::Nothing,
         })],
         check,
     };

@@ -2,7 +2,8 @@
 //!
 //! `windowed/` is the core that they share: sending within a window, selective acknowledgements, loss recovery,
 //! timeouts; `connections/` is what flows run on. Each scheme is a file beside it, which implements `Congestion`. Start
-//! at `tcp.rs`, the shortest; `dctcp.rs` with `marked_share.rs` reacts to marks; `mptcp/` runs several subflows;
+//! at `tcp.rs`, the shortest; `dctcp.rs` with `marked_share.rs` reacts to marks; `vegas.rs` goes by round-trip times,
+//! `copa.rs`, `bbr.rs`, `bbr3.rs` and `prague.rs` pace their packets, too; `mptcp/` runs several subflows;
 //! `flowtune/` paces flows at rates from an allocator, which is a host; `python/` calls the compiled methods of a user's
 //! class.
 
@@ -11,18 +12,25 @@
     allow(clippy::cast_possible_truncation, clippy::cast_possible_wrap, clippy::cast_sign_loss)
 )]
 
+mod bbr;
+mod bbr3;
+mod bbr_params;
 mod connections;
+mod copa;
 mod cubic;
 mod d2tcp;
 mod dctcp;
+mod filter;
 mod fixed_window;
 mod flowtune;
 mod marked_share;
 mod min_tcp;
 mod mptcp;
 mod pias;
+mod prague;
 pub mod python;
 mod tcp;
+mod vegas;
 mod windowed;
 
 pub use connections::COMPONENTS as CONNECTION_COMPONENTS;
@@ -37,6 +45,11 @@ use packetloom_transport::{
 packetloom_transport::family! {
     tcp::Tcp,
     cubic::Cubic,
+    vegas::Vegas,
+    copa::Copa,
+    bbr::Bbr,
+    bbr3::Bbr3,
+    prague::Prague,
     dctcp::Dctcp,
     d2tcp::D2tcp,
     min_tcp::MinTcp,

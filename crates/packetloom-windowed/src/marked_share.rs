@@ -110,7 +110,6 @@ impl MarkedShare {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::units::Time;
 
     #[test]
     fn a_round_trip_of_marked_packets_shrinks_the_window_once() {
@@ -118,9 +117,8 @@ mod tests {
             MarkedShare { alpha: ONE, g: 0, acked: 0, marked: 0, observed_until: 0, reduced_until: 0 };
         let mut window = Window::of_packets(100);
         let mut after = |una| {
-            let (now, rtt) = (Time::ZERO, Time::ZERO);
             share.acknowledged(
-                Acked { packets: 1, advanced: true, echo: true, una, next: una + 100, now, rtt },
+                Acked { packets: 1, advanced: true, echo: true, una, next: una + 100, ..Acked::default() },
                 &mut window,
             );
             window.packets()
@@ -135,8 +133,7 @@ mod tests {
     fn marks_in_loss_recovery_count() {
         let mut share =
             MarkedShare { alpha: 0, g: ONE / 16, acked: 0, marked: 0, observed_until: 10, reduced_until: 0 };
-        let (now, rtt) = (Time::ZERO, Time::ZERO);
-        let acked = |una, echo| Acked { packets: 1, advanced: true, echo, una, next: 40, now, rtt };
+        let acked = |una, echo| Acked { packets: 1, advanced: true, echo, una, next: 40, ..Acked::default() };
         let mut window = Window::of_packets(100);
         for una in 3..=10 {
             share.count(acked(una, true));

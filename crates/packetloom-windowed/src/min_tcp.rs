@@ -1,7 +1,7 @@
 //! MinTCP: pFabric's TCP "returned to its roots" (pFabric §2.3, §3): a window that starts at a bandwidth-delay
 //! product, no fast retransmit, a fixed timeout; and its ns-2 code's probe after repeated timeouts.
 
-use super::windowed::{Congestion, Defaults, Windowed, check, core, increase};
+use super::windowed::{Congestion, Defaults, Reacts, Windowed, check, core, increase};
 use crate::flow::Flow;
 use crate::spec::{Component, Fallback, Values};
 
@@ -26,6 +26,7 @@ impl Congestion for MinTcpControl {
                 fast_retransmit: ("false", "pFabric §3: no fast retransmission"),
                 probe_after: (Fallback::Value("5"), "pFabric's ns-2 code"),
                 priority: ("remaining", "pFabric §3: packets contain the remaining flow size"),
+                reacts: Reacts::Losses,
             }),
             &[increase::PARAM],
         ],

@@ -3,7 +3,9 @@
 //! and is demoted as it goes on, so small flows overtake large ones although no flow's size is known.
 
 use super::marked_share::{self, MarkedShare};
-use super::windowed::{Acked, Congestion, Header, Window, Windowed, check as check_core, core, default_of};
+use super::windowed::{
+    Acked, Congestion, Defaults, Header, Reacts, Window, Windowed, check as check_core, core, default_of,
+};
 use crate::flow::Flow;
 use crate::narrow::narrow;
 use crate::packet::Packet;
@@ -35,7 +37,7 @@ impl Congestion for PiasControl {
         doc: "PIAS: DCTCP whose packets' class is how many demotion thresholds the flow has passed in bytes sent; needs a queue of strict priorities that marks. Sizes need not be known. Acknowledgements, SYNs and probes are of class 0; the workload's classes go unused.",
         source: "PIAS, NSDI 2015, §3, §4.1",
         params: &[
-            &core(default_of()),
+            &core(Defaults { reacts: Reacts::Marks, ..default_of() }),
             marked_share::PARAMS,
             &[
                 Param {

@@ -121,7 +121,8 @@ fn every_transport_runs_on_any_graph_by_every_routing() {
             // They report the fate of their packets, so that their paths can be chosen by it.
             "ndp" | "eqds" | "uec" => 38,
             // They report marks and timeouts, so that plb works.
-            "tcp" | "dctcp" | "d2tcp" | "cubic" | "min-tcp" | "fixed-window" | "pias" | "python" => 30,
+            "tcp" | "dctcp" | "d2tcp" | "cubic" | "vegas" | "copa" | "bbr" | "bbr3" | "prague"
+            | "min-tcp" | "fixed-window" | "pias" | "python" => 30,
             _ => 28,
         };
         assert_eq!(runs, expected, "{name}");

@@ -11,10 +11,15 @@ use packetloom::{central, queue, transport};
 use std::collections::BTreeMap;
 
 /// Transport, queue, routing.
-const SCHEMES: [(&str, &str, &str); 50] = [
+const SCHEMES: [(&str, &str, &str); 55] = [
     ("tcp", r#"{ kind = "drop-tail", capacity = "225KB" }"#, "ecmp"),
     ("tcp", r#"{ kind = "drop-tail", capacity = "5 packets" }"#, "ecmp"),
     ("cubic", r#"{ kind = "drop-tail", capacity = "100KB" }"#, "ecmp"),
+    ("vegas", r#"{ kind = "drop-tail", capacity = "100KB" }"#, "ecmp"),
+    ("copa", r#"{ kind = "drop-tail", capacity = "30KB" }"#, "ecmp"),
+    ("bbr", r#"{ kind = "drop-tail", capacity = "30KB" }"#, "ecmp"),
+    ("bbr3", r#"{ kind = "drop-tail", capacity = "30KB" }"#, "spray-random"),
+    ("prague", r#"{ kind = "ecn", capacity = "225KB", mark_above = "22.5KB" }"#, "ecmp"),
     ("dctcp", r#"{ kind = "ecn", capacity = "225KB", mark_above = "22.5KB" }"#, "ecmp"),
     ("dctcp", r#"{ kind = "red", capacity = "100KB", min = "5KB", max = "60KB" }"#, "spray-random"),
     ("dctcp", r#"{ kind = "ecn", pool = "60KB", pool_alpha = 0.5 }"#, "ecmp"),

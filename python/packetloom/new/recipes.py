@@ -60,6 +60,11 @@ DEPLOYED_GBPS = 100
 RECIPES: dict[str, Recipe] = {
     "tcp": Recipe("TCP", DROP_TAIL),
     "cubic": Recipe("CUBIC", DROP_TAIL),
+    "vegas": Recipe("Vegas", DROP_TAIL),
+    "copa": Recipe("Copa", DROP_TAIL),
+    "bbr": Recipe("BBR", DROP_TAIL),
+    "bbr3": Recipe("BBRv3", DROP_TAIL),
+    "prague": Recipe("Prague", MARKING),
     "dctcp": Recipe("DCTCP", MARKING),
     "d2tcp": Recipe("D2TCP", MARKING),
     "min-tcp": Recipe("pFabric (MinTCP)", PFABRIC, "spray-round-robin"),

@@ -80,6 +80,25 @@ class Ack:
     """When it came."""
     rtt_ps: int
     """The smoothed round-trip time; 0 before any is known."""
+    rtt_sample_ps: int
+    """The round-trip time that it measures; 0 if it measures none."""
+    min_rtt_ps: int
+    """The least round-trip time of the flow so far; 0 before any is known."""
+    outstanding: int
+    """Packets in flight that it does not acknowledge."""
+    delivered_bytes: int
+    """Payload delivered so far."""
+    lost_bytes: int
+    """Payload held lost so far."""
+    prior_delivered_bytes: int
+    """What was delivered when the packet was sent that it acknowledges: a round trip is over once this has reached
+    `delivered_bytes` of its beginning."""
+    delivery_rate_bps: float
+    """How fast payload is delivered, measured over that packet's round trip; 0 where it can't be known."""
+    app_limited: int
+    """1 if the sender had nothing else to send when it sent that packet, so that the rate says little of the path."""
+    limited_by: int
+    """What kept the sender from sending more: 0 it had nothing to send, 1 the window, 2 the pacing rate."""
 
 
 class Loss:
@@ -100,6 +119,8 @@ class Window:
     """The slow-start threshold."""
     in_slow_start: bool
     """Whether cwnd is below ssthresh."""
+    pacing_rate_bps: float
+    """How fast packets may leave, in bits of payload per second; 0, as at first: as the window lets them."""
 
     def grow(self) -> None:
         """As RFC 5681 has it for an acknowledgement: by one packet in slow start, else by 1 / cwnd."""

@@ -41,7 +41,7 @@ _FRAMES = ("Failed in", "During:", "File ", "[", "- ", "^", "There are", ">>>")
 # Where the copies are while the cache is off.
 _PLACE = "PACKETLOOM_SCHEMES"
 # What numba keeps beside the copies is of this kind; of another it is not used, and classes are compiled again.
-_FORMAT = 4
+_FORMAT = 5
 # Fields are of these types, or lists of them, and begin with what a class gives them.
 _TYPES = {"int": int, "float": float, "bool": bool}
 _LISTS = {"list[int]": int, "list[float]": float}
@@ -249,7 +249,19 @@ def _constants(found: type, node: ast.ClassDef, role: Role) -> dict[str, int]:
             wanted = "True or False" if (least, most) == (0, 1) else f"a whole number from {least} to {most}"
             raise TranslationError(node.lineno, f"{name} is {value!r}; write {wanted}")
         constants[name] = int(value)
-    return constants
+    used = _used(node)
+    return constants | {name: int(not used.isdisjoint(names)) for name, names in role.implied.items()}
+
+
+def _used(node: ast.ClassDef) -> set[str]:
+    """What methods name of what they are given."""
+    used: set[str] = set()
+    for method in (one for one in node.body if isinstance(one, ast.FunctionDef) and one.args.args):
+        own = method.args.args[0].arg
+        for part in ast.walk(method):
+            if isinstance(part, ast.Attribute) and not (isinstance(part.value, ast.Name) and part.value.id == own):
+                used.add(part.attr)
+    return used
 
 
 def _fields(found: type, node: ast.ClassDef, role: Role) -> dict[str, Field]:

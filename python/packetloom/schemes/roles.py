@@ -5,7 +5,7 @@ Each record has the fields of the Rust structure of the same purpose, in the sam
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import get_type_hints
 
@@ -52,6 +52,9 @@ class Role:
     """The least and the most of each; flags are 0 and 1."""
     promised: Mapping[str, str] = field(default_factory=dict)
     """Tools' methods that may only be called where a constant is not 0."""
+    implied: Mapping[str, Collection[str]] = field(default_factory=dict)
+    """Constants that are 1 where a method names one of these, and 0 elsewhere: the simulator keeps nothing for what no
+    method uses."""
 
 
 _HOP_METHODS = ("hop_link", "hop_queue_bytes", "hop_sent_bytes", "hop_time_ps", "hop_rate_bps")
@@ -59,7 +62,8 @@ _HOP_METHODS = ("hop_link", "hop_queue_bytes", "hop_sent_bytes", "hop_time_ps", 
 TOOLS: Mapping[str, Tools] = {
     "Window": Tools(
         # A class of the user's counts what it wants itself: the last one is the simulator's own.
-        record=dict.fromkeys(("cwnd_q20", "ssthresh_q20", "largest_q20", "counting"), int),
+        record=dict.fromkeys(("cwnd_q20", "ssthresh_q20", "largest_q20", "counting"), int) | {"pacing_rate_bps": float},
+        settable=("pacing_rate_bps",),
         guarded=("cwnd", "ssthresh"),
         methods={"grow": 0, "shrink": 1, "halve_ssthresh": 2, "restart": 0},
         comparisons={"in_slow_start": ("cwnd", "ssthresh")},
@@ -87,6 +91,19 @@ TOOLS: Mapping[str, Tools] = {
 
 _FLAG = (0, 1)
 
+_MEASURED = (
+    "rtt_sample_ps",
+    "min_rtt_ps",
+    "outstanding",
+    "delivered_bytes",
+    "lost_bytes",
+    "prior_delivered_bytes",
+    "delivery_rate_bps",
+    "app_limited",
+    "limited_by",
+    "pacing_rate_bps",
+)
+
 _RATE_CONTROL = Role(
     hooks={
         "start": Hook("Route", "Pace"),
@@ -111,6 +128,7 @@ ROLES: Mapping[str, Role] = {
             "label": Hook("Data", "Labels"),
         },
         constants={"ecn": _FLAG, "classes": (0, 256)},
+        implied={"measures": _MEASURED},
     ),
     "QueueRule": Role(
         hooks={

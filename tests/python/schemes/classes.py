@@ -154,3 +154,98 @@ class Young(CongestionControl):
 
     def label(self, data: Data, labels: Labels) -> None:
         labels.traffic_class = 1 if data.sent_bytes > self.old else 0
+
+
+class Vegas(CongestionControl):
+    """TCP Vegas, Linux's."""
+
+    alpha = number(2.0, least=0.0, doc="Fewer packets in the queue let the window grow.")
+    beta = number(4.0, least=0.0, doc="More packets in the queue shrink it.")
+    gamma = number(1.0, least=0.0, doc="More packets in the queue end slow start.")
+
+    base: int = 0
+    round_rtt: int = 0
+    samples: int = 0
+    round_end: int = 0
+    # 0: Vegas decides; 1: a loss is being repaired; 2: it has been; 3: after a timeout; 4: until all is sent again.
+    phase: int = 0
+    until: int = 0
+
+    def acknowledged(self, ack: Ack, window: Window) -> None:
+        self.measure(ack)
+        if self.phase == 3:
+            self.phase, self.until = 4, ack.next
+        elif self.phase == 2 or (self.phase == 4 and ack.una >= self.until):
+            self.phase = 0
+            self.begin_round(ack.next)
+        if not ack.advanced:
+            return
+        if self.phase != 0:
+            window.grow()
+        elif ack.una > self.round_end:
+            if self.samples <= 2:
+                window.grow()
+            else:
+                self.adjust(window)
+            self.begin_round(ack.next)
+        elif window.in_slow_start:
+            window.grow()
+
+    def acknowledged_in_recovery(self, ack: Ack, window: Window) -> None:
+        self.measure(ack)
+
+    def lost(self, loss: Loss, window: Window) -> None:
+        self.phase = 1
+        window.halve_ssthresh(loss.in_flight, 2)
+        window.cwnd = window.ssthresh
+
+    def recovered(self, window: Window) -> None:
+        self.phase = 2
+
+    def timed_out(self, loss: Loss, window: Window) -> None:
+        self.phase = 3
+        if not loss.again:
+            window.halve_ssthresh(loss.in_flight, 2)
+        window.restart()
+
+    def measure(self, ack: Ack) -> None:
+        rtt = ack.rtt_sample_ps
+        if rtt > 0:
+            self.base = rtt if self.base == 0 else min(self.base, rtt)
+            self.round_rtt = rtt if self.round_rtt == 0 else min(self.round_rtt, rtt)
+            self.samples += 1
+
+    def begin_round(self, next_packet: int) -> None:
+        self.round_end = next_packet
+        self.round_rtt = 0
+        self.samples = 0
+
+    def adjust(self, window: Window) -> None:
+        packets = int(window.cwnd)
+        queued = packets * (self.round_rtt - self.base) // self.base
+        if window.in_slow_start:
+            if queued > self.gamma:
+                window.cwnd = max(min(window.cwnd, 1.0 * (packets * self.base // self.round_rtt + 1)), 2.0)
+                window.ssthresh = max(window.cwnd, 2.0)
+            else:
+                window.grow()
+        elif queued > self.beta:
+            window.cwnd = max(window.cwnd - 1.0, 2.0)
+            window.ssthresh = max(window.cwnd, 2.0)
+        elif queued < self.alpha:
+            window.cwnd += 1.0
+
+
+class Steady(CongestionControl):
+    """Paces at a rate, whatever happens."""
+
+    pace_bps = number(1e9, least=1e6, doc="The rate, in bits of payload per second.")
+
+    least_limit: int = 9
+
+    def start(self, flow: Flow, window: Window) -> None:
+        window.cwnd = 1000.0
+        window.pacing_rate_bps = self.pace_bps
+
+    def acknowledged(self, ack: Ack, window: Window) -> None:
+        self.least_limit = ack.limited_by

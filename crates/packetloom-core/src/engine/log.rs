@@ -38,6 +38,8 @@ pub enum WindowError {
     },
     /// The slow-start threshold is negative or not a number.
     Threshold,
+    /// The pacing rate beside it is negative or not a number.
+    Pacing,
 }
 
 impl std::fmt::Display for WindowError {
@@ -50,6 +52,12 @@ impl std::fmt::Display for WindowError {
             }
             WindowError::Threshold => {
                 write!(f, "set ssthresh to what is negative or not a number; write 0 or more")
+            }
+            WindowError::Pacing => {
+                write!(
+                    f,
+                    "set pacing_rate_bps to what is negative or not a number; write 0 for no pacing, or more"
+                )
             }
         }
     }

@@ -173,7 +173,16 @@ mod tests {
         pace.timed_out(100, false, &mut window);
         assert_eq!(window.packets(), 1);
         let (rtt, now) = (Time::from_us(10), Time::from_us(99));
-        let acked = Acked { packets: 1, advanced: true, echo: false, una: 1, next: 100, now, rtt };
+        let acked = Acked {
+            packets: 1,
+            advanced: true,
+            echo: false,
+            una: 1,
+            next: 100,
+            now,
+            rtt,
+            ..Acked::default()
+        };
         pace.acknowledged(acked, &mut window);
         assert_eq!(window.packets(), 100);
     }

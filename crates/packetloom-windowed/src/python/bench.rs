@@ -7,8 +7,8 @@ use super::PythonControl;
 use crate::engine::ControlError;
 use crate::flow::Flow;
 use crate::spec::Values;
-use crate::units::Time;
-use crate::windowed::{Acked, Config, Congestion, Window};
+use crate::units::{Rate, Time};
+use crate::windowed::{Acked, Config, Congestion, Delivery, Limit, Sample, Window};
 use std::fmt;
 
 /// The flow that a bench has: the first of its run, from one host to another, with more to send than is ever asked.
@@ -31,7 +31,9 @@ pub struct Bench {
     window: Window,
     ecn: bool,
     min_rto: Time,
+    mss_bytes: u64,
     rtt: Time,
+    min_rtt: Option<Time>,
     now: Time,
     una: u32,
     next: u32,
@@ -89,13 +91,15 @@ impl Bench {
     /// A flow that starts under a transport's values, which name the class. [`Bench::whole`] says how that went.
     pub fn new(values: &Values, rtt: Time) -> Bench {
         let ecn = PythonControl::ecn(values);
-        let config = Config::of(values, ecn);
+        let config = Config::of::<PythonControl>(values);
         let mut bench = Bench {
             ecn,
             control: PythonControl::new(values, &FLOW),
             window: config.window(),
             min_rto: values.time("min_rto"),
+            mss_bytes: values.bytes("mss"),
             rtt,
+            min_rtt: None,
             now: Time::ZERO,
             una: 0,
             next: 0,
@@ -131,6 +135,7 @@ impl Bench {
             next: self.next,
             now: self.now,
             rtt: self.rtt,
+            sample: self.sample(),
         };
         self.control.acknowledged(acked, &mut self.window);
         self.settle()
@@ -169,6 +174,11 @@ impl Bench {
     /// Sets the round-trip time from here on.
     pub fn set_rtt(&mut self, rtt: Time) {
         self.rtt = rtt;
+    }
+
+    /// The pacing rate beside the window, in bits of payload per second; 0 without one.
+    pub fn pacing_rate_bps(&self) -> f64 {
+        self.control.pacing_rate().map_or(0.0, |rate| rate.as_bps() as f64)
     }
 
     /// The window in packets.
@@ -223,6 +233,35 @@ impl Bench {
     fn begin(&mut self, later: Time) {
         self.events += 1;
         self.now = self.now.saturating_add(later);
+    }
+
+    /// What a sender would measure whose window is delivered in each round trip.
+    fn sample(&mut self) -> Sample {
+        let least = self.min_rtt.map_or(self.rtt, |least| least.min(self.rtt));
+        self.min_rtt = Some(least);
+        let bytes = |packets: u32| u64::from(packets) * self.mss_bytes;
+        let window = self.round.packets;
+        let bit_ps = u128::from(bytes(window)) * 8 * 1_000_000_000_000;
+        let bps = bit_ps / u128::from(self.rtt.as_ps().max(1));
+        let delivery = Delivery {
+            rate: Some(Rate(u64::try_from(bps).unwrap_or(u64::MAX))),
+            bytes: bytes(window),
+            interval: self.rtt,
+            prior_delivered_bytes: bytes(self.una.saturating_sub(window)),
+            is_app_limited: false,
+            sent_in_flight: window,
+            lost_bytes: 0,
+        };
+        Sample {
+            rtt: Some(self.rtt),
+            min_rtt: self.min_rtt,
+            in_flight: self.in_flight(),
+            in_flight_before: self.in_flight(),
+            delivered_bytes: bytes(self.una),
+            limit: Limit::Window,
+            delivery: Some(delivery),
+            ..Sample::default()
+        }
     }
 
     /// The first acknowledgement takes a round trip; from there on a round of them does.

@@ -3,6 +3,7 @@
 #![allow(unsafe_code)]
 
 use crate::narrow::{narrow, saturated};
+use crate::user_class::Record;
 use crate::windowed::Window;
 
 packetloom_core::records! {
@@ -42,8 +43,51 @@ packetloom_core::records! {
         pub now_ps: i64,
         /// The smoothed round-trip time; 0 where none is known.
         pub rtt_ps: i64,
+        /// The round-trip time that it measures; 0 if it measures none.
+        pub rtt_sample_ps: i64,
+        /// The least round-trip time of the flow so far; 0 where none is known.
+        pub min_rtt_ps: i64,
+        /// Packets in flight that it does not acknowledge.
+        pub outstanding: i64,
+        /// Payload delivered so far.
+        pub delivered_bytes: i64,
+        /// Payload held lost so far.
+        pub lost_bytes: i64,
+        /// What was delivered when the packet was sent that it acknowledges.
+        pub prior_delivered_bytes: i64,
+        /// Payload per second from then to now; 0 where none is known.
+        pub delivery_rate_bps: f64,
+        /// 1 if the sender had nothing else to send when it sent the packet.
+        pub app_limited: i64,
+        /// What kept the sender from sending more: nothing to send is 0, the window 1, the pacing rate 2.
+        pub limited_by: i64,
     }
 }
+
+/// The window as a method has it, with the pacing rate beside it.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct Steering {
+    /// The window, which functions of the simulator read and set.
+    pub window: Window,
+    /// Bits of payload per second; 0 without pacing.
+    pub pacing_rate_bps: f64,
+}
+
+impl Record for Steering {
+    const FIELDS: &'static [(&'static str, bool)] = &[
+        ("cwnd_q20", false),
+        ("ssthresh_q20", false),
+        ("largest_q20", false),
+        ("counting", false),
+        ("pacing_rate_bps", true),
+    ];
+}
+
+const _: () = assert!(
+    size_of::<Steering>() == 8 * Steering::FIELDS.len() && std::mem::offset_of!(Steering, window) == 0,
+    "a field of a record has eight bytes"
+);
 
 packetloom_core::records! {
     /// A loss or a timeout, as a method sees it.
@@ -84,19 +128,19 @@ pub const BASE: &str = "CongestionControl";
 packetloom_core::hooks! {
     &[BASE] =>
     /// When a flow starts.
-    pub Start = "start"(FlowView, Window);
+    pub Start = "start"(FlowView, Steering);
     /// When a connection goes on with another flow.
-    pub Resumed = "resumed"(FlowView, Window);
+    pub Resumed = "resumed"(FlowView, Steering);
     /// When an acknowledgement comes, outside of loss recovery.
-    pub Acknowledged = "acknowledged"(AckView, Window);
+    pub Acknowledged = "acknowledged"(AckView, Steering);
     /// When one comes in loss recovery.
-    pub AcknowledgedInRecovery = "acknowledged_in_recovery"(AckView, Window);
+    pub AcknowledgedInRecovery = "acknowledged_in_recovery"(AckView, Steering);
     /// When a loss is found.
-    pub Lost = "lost"(LossView, Window);
+    pub Lost = "lost"(LossView, Steering);
     /// When loss recovery ends.
-    pub Recovered = "recovered"((), Window);
+    pub Recovered = "recovered"((), Steering);
     /// When the retransmission timer expires.
-    pub TimedOut = "timed_out"(LossView, Window);
+    pub TimedOut = "timed_out"(LossView, Steering);
     /// When a data packet is about to be sent.
     pub Label = "label"(DataView, Labels);
 }
@@ -119,7 +163,8 @@ macro_rules! exported {
     ($($(#[$doc:meta])* fn $name:ident($window:ident $(, $argument:ident: $type:ty)*) $(-> $result:ty)? $body:block)*) => {$(
         $(#[$doc])*
         unsafe extern "C" fn $name($window: *mut Window $(, $argument: $type)*) $(-> $result)? {
-            // SAFETY: compiled code passes on the pointer that it was called with.
+            // SAFETY: compiled code passes on the pointer that it was called with, to a `Steering`, which begins with
+            // the window.
             let $window = unsafe { &mut *$window };
             $body
         }

@@ -10,17 +10,19 @@ pub use bench::{Bench, BenchError};
 pub use calls::{LAYOUTS, symbols};
 
 use super::tcp::NewReno;
-use super::windowed::{Acked, Congestion, Header, Window, Windowed, check, core, default_of};
-use crate::engine::{ControlError, LabelError, SchemeError};
+use super::windowed::{
+    Acked, Congestion, Defaults, Header, Limit, Reacts, Window, Windowed, check, core, default_of,
+};
+use crate::engine::{ControlError, LabelError, SchemeError, WindowError};
 use crate::flow::Flow;
-use crate::narrow::{exact, narrow};
+use crate::narrow::{exact, narrow, saturated};
 use crate::packet::Packet;
 use crate::spec::{Component, Values};
-use crate::units::Time;
+use crate::units::{Rate, Time};
 use crate::user_class::{Code, Exception, Hook, Method, PLACE, Role, named, signed};
 use calls::{
     AckView, Acknowledged, AcknowledgedInRecovery, DataView, FlowView, Label, Labels, LossView, Lost,
-    Recovered, Resumed, Start, TimedOut,
+    Recovered, Resumed, Start, Steering, TimedOut,
 };
 
 /// The name of the transport.
@@ -40,6 +42,8 @@ pub struct PythonControl {
     state: Box<[u64]>,
     /// What starts the flow; called with the window as soon as there is one.
     flow: Option<Box<FlowView>>,
+    /// What its methods set beside the window.
+    pacing: Option<Rate>,
     error: Option<ControlError>,
 }
 
@@ -81,10 +85,12 @@ impl Congestion for PythonControl {
         kind: KIND,
         doc: "A congestion control of your own: a Python class, compiled when the scenario is read. Beside these it has the parameters that the class declares.",
         source: "docs/your-own-scheme.md",
-        params: &[&core(default_of()), PLACE],
+        params: &[&core(Defaults { reacts: Reacts::Marks, ..default_of() }), PLACE],
         check,
     };
     const ECN: bool = false;
+    const MEASURES: bool = true;
+    const PACES: bool = true;
 
     fn ecn(values: &Values) -> bool {
         named(&ROLE, values).is_ok_and(|code| code.constant("ecn") != 0)
@@ -94,65 +100,63 @@ impl Congestion for PythonControl {
         let code = named(&ROLE, values).expect("it was loaded with the scenario");
         let methods = Methods::of(code);
         let view = methods.start.map(|_| Box::new(FlowView::of(flow)));
-        PythonControl { methods, state: code.state(values), flow: view, error: None }
+        PythonControl { methods, state: code.state(values), flow: view, pacing: None, error: None }
+    }
+
+    fn measures(values: &Values) -> bool {
+        named(&ROLE, values).is_ok_and(|code| code.constant("measures") != 0)
+    }
+
+    #[inline]
+    fn pacing_rate(&self) -> Option<Rate> {
+        self.pacing
     }
 
     fn started(&mut self, window: &mut Window) {
         if let (Some(start), Some(flow)) = (self.methods.start, self.flow.take()) {
-            let done = start.call(&mut self.state, &flow, window);
-            self.look_at(window, "start", done);
+            self.call(start, &flow, window);
         }
     }
 
     fn resumed(&mut self, _: &Values, flow: &Flow, window: &mut Window) {
         self.flow = None;
         if let Some(resumed) = self.methods.resumed {
-            let done = resumed.call(&mut self.state, &FlowView::of(flow), window);
-            self.look_at(window, "resumed", done);
+            self.call(resumed, &FlowView::of(flow), window);
         }
     }
 
     #[inline]
     fn acknowledged(&mut self, acked: Acked, window: &mut Window) {
         match self.methods.acknowledged {
-            Some(method) => {
-                let done = method.call(&mut self.state, &AckView::of(&acked), window);
-                self.look_at(window, "acknowledged", done);
-            }
+            Some(method) => self.call(method, &AckView::of(&acked), window),
             None => NewReno.acknowledged(acked, window),
         }
     }
 
     fn acknowledged_in_recovery(&mut self, acked: Acked, window: &mut Window) {
         if let Some(method) = self.methods.acknowledged_in_recovery {
-            let done = method.call(&mut self.state, &AckView::of(&acked), window);
-            self.look_at(window, "acknowledged_in_recovery", done);
+            self.call(method, &AckView::of(&acked), window);
         }
     }
 
     fn lost(&mut self, in_flight: u32, window: &mut Window) {
-        if let Some(method) = self.methods.lost {
-            let done = method.call(&mut self.state, &LossView::of(in_flight, false), window);
-            self.look_at(window, "lost", done);
-        } else {
-            NewReno.lost(in_flight, window);
+        match self.methods.lost {
+            Some(method) => self.call(method, &LossView::of(in_flight, false), window),
+            None => NewReno.lost(in_flight, window),
         }
     }
 
     #[inline]
     fn recovered(&mut self, window: &mut Window) {
-        if let Some(method) = self.methods.recovered {
-            let done = method.call(&mut self.state, &(), window);
-            self.look_at(window, "recovered", done);
+        if let Some(recovered) = self.methods.recovered {
+            self.call(recovered, &(), window);
         }
     }
 
     fn timed_out(&mut self, in_flight: u32, again: bool, window: &mut Window) {
-        if let Some(method) = self.methods.timed_out {
-            let done = method.call(&mut self.state, &LossView::of(in_flight, again), window);
-            self.look_at(window, "timed_out", done);
-        } else {
-            NewReno.timed_out(in_flight, again, window);
+        match self.methods.timed_out {
+            Some(method) => self.call(method, &LossView::of(in_flight, again), window),
+            None => NewReno.timed_out(in_flight, again, window),
         }
     }
 
@@ -182,6 +186,28 @@ impl Congestion for PythonControl {
 }
 
 impl PythonControl {
+    /// Calls a method, which may set the window and the pacing rate.
+    #[inline]
+    fn call<H: Hook<Tools = Steering>>(&mut self, method: Method<H>, event: &H::Event, window: &mut Window) {
+        let pacing_rate_bps = self.pacing.map_or(0.0, |rate| rate.as_bps() as f64);
+        let mut steering = Steering { window: *window, pacing_rate_bps };
+        let done = method.call(&mut self.state, event, &mut steering);
+        *window = steering.window;
+        self.set_pacing(steering.pacing_rate_bps, H::NAME);
+        self.look_at(window, H::NAME, done);
+    }
+
+    #[inline]
+    fn set_pacing(&mut self, bps: f64, method: &'static str) {
+        if bps == 0.0 {
+            self.pacing = None;
+        } else if bps > 0.0 {
+            self.pacing = Some(Rate(saturated::<u64>(bps).max(1)));
+        } else {
+            self.note(method, WindowError::Pacing.into());
+        }
+    }
+
     #[inline]
     fn look_at(&mut self, window: &mut Window, method: &'static str, done: Result<(), Exception>) {
         if let Some(error) = window.repair() {
@@ -230,6 +256,7 @@ impl FlowView {
 impl AckView {
     #[inline]
     fn of(acked: &Acked) -> AckView {
+        let sample = &acked.sample;
         AckView {
             packets: acked.packets.into(),
             advanced: acked.advanced.into(),
@@ -238,6 +265,22 @@ impl AckView {
             next: acked.next.into(),
             now_ps: signed(acked.now.as_ps()),
             rtt_ps: signed(acked.rtt.as_ps()),
+            rtt_sample_ps: signed(sample.rtt.unwrap_or(Time::ZERO).as_ps()),
+            min_rtt_ps: signed(sample.min_rtt.unwrap_or(Time::ZERO).as_ps()),
+            outstanding: sample.in_flight.into(),
+            delivered_bytes: signed(sample.delivered_bytes),
+            lost_bytes: signed(sample.lost_bytes),
+            prior_delivered_bytes: sample.delivery.map_or(0, |one| signed(one.prior_delivered_bytes)),
+            delivery_rate_bps: sample
+                .delivery
+                .and_then(|one| one.rate)
+                .map_or(0.0, |rate| rate.as_bps() as f64),
+            app_limited: sample.delivery.is_some_and(|one| one.is_app_limited).into(),
+            limited_by: match sample.limit {
+                Limit::Application => 0,
+                Limit::Window => 1,
+                Limit::Pacing => 2,
+            },
         }
     }
 }

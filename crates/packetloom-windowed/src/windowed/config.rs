@@ -1,6 +1,6 @@
 //! The parameters of the windowed transports.
 
-use super::window::{Window, WindowLimits};
+use super::window::{Congestion, Window, WindowLimits};
 use crate::connections::{self, Rule};
 use crate::finished::Finished;
 use crate::packet::Ecn;
@@ -47,6 +47,10 @@ pub struct Config {
     pub(super) sack_option: bool,
     /// Whether data packets may be marked.
     pub(super) ecn: Ecn,
+    /// Whether acknowledgements tell how many marked packets came (accurate ECN).
+    pub(super) counts_marks: bool,
+    /// Whether senders note what a control that measures goes by.
+    pub(super) measures: bool,
     /// All the values, for the congestion control's own.
     pub(super) values: Values,
 }
@@ -85,6 +89,21 @@ pub struct Defaults {
     pub probe_after: (Fallback, &'static str),
     /// `priority` and its source.
     pub priority: (&'static str, &'static str),
+    /// What reduces the window.
+    pub reacts: Reacts,
+}
+
+/// What a control reduces its window for, by which some of the core's parameters mean something to it or not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reacts {
+    /// Losses.
+    Losses,
+    /// Marks, too.
+    Marks,
+    /// A model of the path sets the window, which knows no slow-start threshold.
+    Model,
+    /// Nothing: the window stays as it is.
+    Nothing,
 }
 
 /// TCP's defaults as its RFCs have them, but for datacenter timeouts.
@@ -96,6 +115,7 @@ pub const fn default_of() -> Defaults {
         fast_retransmit: ("true", "RFC 5681 §3.2"),
         probe_after: (Fallback::Absent, "packetloom"),
         priority: ("none", "packetloom"),
+        reacts: Reacts::Losses,
     }
 }
 
@@ -113,24 +133,39 @@ const MEASURES: &[Needs] = &[Needs::That(
 
 const REPAIRS: &[Needs] = &[Needs::Is("fast_retransmit", &["true"])];
 
-/// Whether a window goes up and down.
-const GROWS: &[Needs] =
-    &[Needs::That(|site| site.own.kind != "fixed-window", "a fixed window neither grows nor shrinks")];
+/// What has a slow-start threshold.
+const fn threshold(reacts: Reacts) -> &'static [Needs] {
+    match reacts {
+        Reacts::Losses | Reacts::Marks => ALWAYS,
+        Reacts::Model => &[MODELS],
+        Reacts::Nothing => &[STAYS],
+    }
+}
 
-/// A timeout that is not estimated is always longer than a flow is quiet.
-const RESTARTS: &[Needs] = &[GROWS[0], ESTIMATES[0]];
+/// What starts again with the initial window; a timeout that is not estimated is always longer than a flow is quiet.
+const fn restarts(reacts: Reacts) -> &'static [Needs] {
+    match reacts {
+        Reacts::Losses | Reacts::Marks => ESTIMATES,
+        Reacts::Model => &[MODELS],
+        Reacts::Nothing => &[STAYS],
+    }
+}
 
-/// A timeout reduces the window to one packet, whatever the rule.
-const REDUCES: &[Needs] = &[
-    GROWS[0],
-    Needs::That(
-        |site| site.own.flag("fast_retransmit") || MARKED.contains(&site.own.kind.as_str()),
-        "without marks and without fast_retransmit a window is reduced by timeouts only",
-    ),
-];
+/// What has a window reduced other than by timeouts, which reduce it to one packet whatever the rule.
+const fn reduces(reacts: Reacts) -> &'static [Needs] {
+    match reacts {
+        Reacts::Marks => ALWAYS,
+        Reacts::Losses => &[Needs::That(
+            |site| site.own.flag("fast_retransmit"),
+            "without marks and without fast_retransmit a window is reduced by timeouts only",
+        )],
+        Reacts::Model => &[MODELS],
+        Reacts::Nothing => &[STAYS],
+    }
+}
 
-/// The transports whose windows marks reduce.
-const MARKED: [&str; 4] = ["dctcp", "d2tcp", "pias", "python"];
+const STAYS: Needs = Needs::That(|_| false, "a fixed window neither grows nor shrinks");
+const MODELS: Needs = Needs::That(|_| false, "its window comes from a model of the path");
 
 /// The core's parameters under these defaults.
 pub const fn core(d: Defaults) -> [Param; 28] {
@@ -208,7 +243,7 @@ pub const fn core(d: Defaults) -> [Param; 28] {
             "flight",
             "What a timeout makes ssthresh half of: what was in flight, at the first of several in a row; or the window, in whole packets, at each.",
             "RFC 5681 §3.1; ns-2: TcpAgent",
-        ).acts(GROWS),
+        ).acts(threshold(d.reacts)),
         Param::value(
             "fast_retransmit",
             Kind::Flag,
@@ -236,14 +271,14 @@ pub const fn core(d: Defaults) -> [Param; 28] {
             "at-once",
             "How a window is reduced at a loss or for marks: at once, so that a sender pauses, or packets sent again fill it together; or in proportion to what arrives, so that packets leave one by one.",
             "RFC 6675 §5; RFC 9937: PRR",
-        ).acts(REDUCES),
+        ).acts(reduces(d.reacts)),
         Param::value(
             "quiet_restart",
             Kind::Flag,
             "false",
             "A flow that has nothing on its way, and has sent nothing for longer than its round-trip time with four times its variation, goes on with the initial window, even if that is larger.",
             "ns-2: FullTcp with slow_start_restart_",
-        ).acts(RESTARTS),
+        ).acts(restarts(d.reacts)),
         Param::value(
             "sack_option",
             Kind::Flag,
@@ -280,7 +315,7 @@ pub const fn core(d: Defaults) -> [Param; 28] {
             "1000000",
             "The slow-start threshold at a flow's start, in packets.",
             "RFC 5681 §3.1: arbitrarily high",
-        ).acts(GROWS),
+        ).acts(threshold(d.reacts)),
         Param::value(
             "timestamps",
             Kind::Flag,
@@ -390,8 +425,8 @@ impl Config {
         Window::new(&self.limits)
     }
 
-    /// What the parameters come to, for packets that may be marked or not.
-    pub fn of(values: &Values, ecn: bool) -> Config {
+    /// What the parameters come to under a congestion control.
+    pub fn of<C: Congestion>(values: &Values) -> Config {
         let fast = values.flag("fast_retransmit");
         Config {
             format: PacketFormat::of(values),
@@ -403,16 +438,22 @@ impl Config {
             halves_window: values.meaning("timeout_threshold", &[("flight", false), ("window", true)]),
             duplicate_threshold: fast.then(|| values.count_u32("duplicate_threshold")),
             rack: values.meaning("loss_detection", &[("rfc6675", false), ("rack", true)]),
-            prr: values.meaning("reduction", &[("at-once", false), ("prr", true)]),
+            prr: !C::MODELS && values.meaning("reduction", &[("at-once", false), ("prr", true)]),
             timestamps: values.flag("timestamps"),
             ack_every: if values.flag("delayed_ack") { 2 } else { 1 },
             ack_delay: values.time("ack_delay"),
             probe_after: values.optional_count_u32("probe_after"),
             priority: Priority::of(values),
             connections: Rule::of(values),
-            quiet_restart: values.flag("quiet_restart"),
+            quiet_restart: !C::MODELS && values.flag("quiet_restart"),
             sack_option: values.flag("sack_option"),
-            ecn: if ecn { Ecn::Ect0 } else { Ecn::NotCapable },
+            ecn: match C::ecn(values) {
+                true if C::L4S => Ecn::Ect1,
+                true => Ecn::Ect0,
+                false => Ecn::NotCapable,
+            },
+            counts_marks: C::L4S,
+            measures: C::measures(values),
             values: values.clone(),
         }
     }

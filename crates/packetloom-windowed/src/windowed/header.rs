@@ -26,7 +26,8 @@ pub struct Header {
     /// Timestamp (RFC 7323): when the data was sent, echoed by its acknowledgement.
     pub sent_at: Time,
     /// In data, the packet's number in its flow, or subflow. In an acknowledgement of a subflow: every packet of the
-    /// flow before this one arrived, on whatever subflow (RFC 8684 §3.3.2's Data ACK).
+    /// flow before this one arrived, on whatever subflow (RFC 8684 §3.3.2's Data ACK). In one with accurate ECN: how
+    /// many marked packets came (r.cep of draft-ietf-tcpm-accurate-ecn §3.2.1).
     pub seq: u32,
     /// In an acknowledgement: every packet of the flow, or subflow, before this one arrived. In data of a subflow:
     /// the packet's number in the flow (RFC 8684 §3.3.1's Data Sequence Number).

@@ -7,20 +7,25 @@
 
 mod config;
 mod connected;
+mod deliveries;
+mod extras;
 mod header;
 pub mod increase;
 mod prr;
 mod rack;
 mod receiver;
-mod repair;
 mod sender;
+#[cfg(test)]
+pub mod testing;
+mod view;
 mod window;
 
-pub use config::{Config, Defaults, check, core, default_of};
+pub use config::{Config, Defaults, Reacts, check, core, default_of};
 pub use header::{Block, Header, ack_packet};
 pub use receiver::Receiver;
 pub use sender::{Idle, Sender};
-pub use window::{Acked, Congestion, Window};
+pub use view::{Acked, Delivery, Limit, Lost, Sample};
+pub use window::{Congestion, Window};
 
 use super::connections::Step;
 use super::finished::Finished;
@@ -78,7 +83,7 @@ impl<C: Congestion> Scheme for Windowed<C> {
     }
 
     fn configure(values: &Values) -> Arc<Config> {
-        Arc::new(Config::of(values, C::ecn(values)))
+        Arc::new(Config::of::<C>(values))
     }
 
     fn new(config: &Arc<Config>) -> Windowed<C> {
@@ -301,6 +306,7 @@ impl<C: Congestion> Windowed<C> {
     }
 
     fn acknowledge_whole(&self, packet: &Packet<Header>, packets: u32, context: &mut Context<'_, Header>) {
+        // How many marks there were is forgotten with the flow: the sender's count stays as it is.
         let header = Header { ack: packets, sent_at: packet.header.sent_at, ..Header::default() };
         let (to, class) = ((packet.src, packet.path), C::bare_class(packet.class));
         context.answer(ack_packet(packet.flow, to, class, header, &self.config));

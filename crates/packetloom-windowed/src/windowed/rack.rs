@@ -125,8 +125,8 @@ impl Rack {
         smoothed_rtt.map_or(quarter, |rtt| quarter.min(rtt))
     }
 
-    /// Finds what is lost (§6.2 step 5).
-    pub fn detect(&mut self, now: Time, window: Time, sacked: &SeqSet) -> Found {
+    /// Finds what is lost (§6.2 step 5), and notes each packet.
+    pub fn detect(&mut self, now: Time, window: Time, sacked: &SeqSet, mut note: impl FnMut(u32)) -> Found {
         let mut found = Found::default();
         self.looks_again = None;
         while let Some(&seq) = self.order.front() {
@@ -141,6 +141,7 @@ impl Rack {
                 found.lost += 1;
                 found.again |= sent.again;
                 self.lost.insert(seq);
+                note(seq);
             }
             self.order.pop_front();
             self.order_first += 1;
@@ -161,12 +162,22 @@ impl Rack {
     }
 
     /// The retransmission timer expired, with all before `next` sent: lost are the first packet and what was sent
-    /// long enough ago (§6.3). Returns how many are newly so.
-    pub fn timed_out(&mut self, next: u32, now: Time, window: Time, sacked: &SeqSet) -> u32 {
+    /// long enough ago (§6.3). Notes each that is newly so, and returns how many are.
+    pub fn timed_out(
+        &mut self,
+        next: u32,
+        now: Time,
+        window: Time,
+        sacked: &SeqSet,
+        mut note: impl FnMut(u32),
+    ) -> u32 {
         let before = self.lost.len();
         for (seq, sent) in (self.first..).zip(&self.sent) {
-            if (seq == self.first || sent.at + self.rtt + window <= now) && !sacked.contains(seq) {
-                self.lost.insert(seq);
+            if (seq == self.first || sent.at + self.rtt + window <= now)
+                && !sacked.contains(seq)
+                && self.lost.insert(seq)
+            {
+                note(seq);
             }
         }
         self.after_timeout = Some(next);
@@ -204,7 +215,7 @@ mod tests {
 
         fn detect(&mut self, now_us: u64, is_sure: bool) -> Found {
             let window = self.rack.reordering_window(is_sure, None);
-            self.rack.detect(Time::from_us(now_us), window, &self.sacked)
+            self.rack.detect(Time::from_us(now_us), window, &self.sacked, |_| ())
         }
     }
 
@@ -276,7 +287,7 @@ mod tests {
         flow.rack.sent(10, Time::from_us(900));
         // Packet 0 had been sent again a moment ago.
         flow.rack.sent(0, Time::from_us(940));
-        let lost = flow.rack.timed_out(11, Time::from_us(950), Time::ZERO, &flow.sacked);
+        let lost = flow.rack.timed_out(11, Time::from_us(950), Time::ZERO, &flow.sacked, |_| ());
         assert_eq!(lost, 9, "all but packets 3 and 10");
         let all: Vec<u32> = std::iter::from_fn(|| {
             let seq = flow.rack.next_lost()?;

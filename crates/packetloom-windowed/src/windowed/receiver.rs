@@ -34,6 +34,9 @@ pub struct Receiver {
     recent: [u32; BLOCKS],
     /// The last packet's mark: RFC 8257 §3.2's DCTCP.CE.
     marked: bool,
+    /// With accurate ECN: marked packets that came, and how many of them the last acknowledgement told of.
+    marks: u32,
+    marks_told: u32,
     /// Packets in order that were not acknowledged yet, and the oldest one's timestamp.
     unacknowledged: u32,
     oldest_sent_at: Time,
@@ -53,6 +56,8 @@ impl Receiver {
             arrived: Reassembly::default(),
             recent: [0; BLOCKS],
             marked: false,
+            marks: 0,
+            marks_told: 0,
             unacknowledged: 0,
             oldest_sent_at: Time::ZERO,
             delay_ends: Time::NEVER,
@@ -80,22 +85,33 @@ impl Receiver {
         let Header { seq, sent_at, last, .. } = packet.header;
         let marked = packet.congestion_experienced;
         self.path = packet.path;
-        if marked != self.marked {
+        let mut is_news = false;
+        if config.counts_marks {
+            is_news = self.count_mark(marked);
+        } else if marked != self.marked {
             // RFC 8257 §3.2: what waits is acknowledged with the old state first.
             self.acknowledge_waiting(config, context);
-            self.marked = marked;
         }
+        self.marked = marked;
         let in_order = self.arrived.add(seq, last);
         if !in_order && seq >= self.arrived.next() {
             self.note_recent(seq);
         }
         let delay = Delay::from(config);
-        if in_order && self.whole().is_none() && self.unacknowledged + 1 < delay.packets {
+        let may_wait = in_order && !is_news && self.whole().is_none();
+        if may_wait && self.unacknowledged + 1 < delay.packets {
             self.wait(sent_at, delay.time, context);
         } else {
             let sent_at = if self.unacknowledged > 0 { self.oldest_sent_at } else { sent_at };
             self.acknowledge(seq, sent_at, config, context);
         }
+    }
+
+    /// Counts a packet's mark; whether it is acknowledged at once, as the first after one without a mark, and as the
+    /// second since an acknowledgement, are (draft-ietf-tcpm-accurate-ecn §3.2.2.5.1).
+    fn count_mark(&mut self, marked: bool) -> bool {
+        self.marks = self.marks.wrapping_add(marked.into());
+        marked && (!self.marked || self.marks.wrapping_sub(self.marks_told) >= 2)
     }
 
     /// Its run is now the one that was reported last.
@@ -138,11 +154,12 @@ impl Receiver {
         context: &mut Context<'_, Header>,
     ) {
         self.unacknowledged = 0;
+        self.marks_told = self.marks;
         let blocks =
             if self.arrived.above().is_empty() { <[Block; BLOCKS]>::default() } else { self.blocks(seq) };
         let header = Header {
             sent_at,
-            seq: self.data_ack,
+            seq: if config.counts_marks { self.marks } else { self.data_ack },
             ack: self.arrived.next(),
             blocks,
             last: false,

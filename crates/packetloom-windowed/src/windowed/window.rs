@@ -2,13 +2,13 @@
 
 use super::header::Header;
 use super::increase;
+use super::view::{Acked, Lost};
 use crate::engine::{ControlError, WindowError};
 use crate::flow::Flow;
 use crate::narrow::{narrow, saturated};
 use crate::packet::Packet;
 use crate::spec::{Component, Values};
-use crate::units::Time;
-use crate::user_class::Record;
+use crate::units::{Rate, Time};
 use std::mem::offset_of;
 
 /// One packet, in the window's fixed-point units: 2^-20 of a packet.
@@ -34,6 +34,12 @@ impl WindowLimits {
             counts: increase::counts(values),
         }
     }
+
+    /// A flow that starts with so many packets, in slow start.
+    #[cfg(test)]
+    pub(super) fn for_tests(initial: u32) -> WindowLimits {
+        WindowLimits { initial, largest: u32::MAX, initial_ssthresh: 1_000_000, counts: false }
+    }
 }
 
 /// A congestion window with its slow-start threshold, in exact fractions of packets.
@@ -46,11 +52,6 @@ pub struct Window {
     /// Acknowledgements above ssthresh since it last grew, if they are counted.
     counted: u32,
     counts: bool,
-}
-
-impl Record for Window {
-    const FIELDS: &'static [(&'static str, bool)] =
-        &[("cwnd_q20", false), ("ssthresh_q20", false), ("largest_q20", false), ("counting", false)];
 }
 
 const _: () = assert!(
@@ -167,6 +168,16 @@ impl Window {
         self.cwnd = self.cwnd.checked_shr(halvings).unwrap_or(0).max(PACKET);
     }
 
+    /// Sets it to so many 2^-20 of a packet, a packet at least.
+    pub fn set_packets_q20(&mut self, packets_q20: u64) {
+        self.cwnd = packets_q20.max(PACKET).min(self.largest);
+    }
+
+    /// The same for what a model computes.
+    pub fn set_packets(&mut self, packets: f64) {
+        self.set_packets_q20(saturated::<u64>(packets * PACKET as f64));
+    }
+
     /// Is as large as another, if it was larger.
     pub fn fall_to(&mut self, other: &Window) {
         self.cwnd = self.cwnd.min(other.cwnd);
@@ -240,25 +251,6 @@ impl Window {
     }
 }
 
-/// What an acknowledgement reports.
-#[derive(Clone, Copy, Debug)]
-pub struct Acked {
-    /// Packets that it newly acknowledges, cumulatively or selectively.
-    pub packets: u32,
-    /// Whether the cumulative acknowledgement moved, and the window is not just being reduced.
-    pub advanced: bool,
-    /// Whether it echoes a mark.
-    pub echo: bool,
-    /// The first packet not acknowledged.
-    pub una: u32,
-    /// The next packet never sent.
-    pub next: u32,
-    /// When it came.
-    pub now: Time,
-    /// The smoothed round-trip time; zero where none is estimated.
-    pub rtt: Time,
-}
-
 /// A congestion control: how the window reacts to acknowledgements and losses (by default, as in RFC 5681), and
 /// what its packets carry of it.
 pub trait Congestion: Sized + Send {
@@ -274,7 +266,48 @@ pub trait Congestion: Sized + Send {
         Self::ECN
     }
 
-    /// Whether its pace lets a packet go, of one that has a pace beside the window. When it does, somebody has to
+    /// Whether it goes by [samples](super::Sample) and by each packet that is lost. The sender of one that does not
+    /// keeps nothing for it.
+    const MEASURES: bool = false;
+    /// Whether it has a [pacing rate](Congestion::pacing_rate) beside the window. One that has measures, too.
+    const PACES: bool = false;
+    /// Whether a model of the path sets its window: nothing else may reduce it.
+    const MODELS: bool = false;
+
+    /// [`Congestion::MEASURES`] of one that knows it only from its parameters.
+    fn measures(_values: &Values) -> bool {
+        Self::MEASURES
+    }
+
+    /// How fast packets may leave, in bits of payload per second; `None`: as fast as the window lets them.
+    #[inline]
+    fn pacing_rate(&self) -> Option<Rate> {
+        None
+    }
+
+    /// Whether it holds itself back on purpose, so that its deliveries say little of the path.
+    #[inline]
+    fn is_restrained(&self) -> bool {
+        false
+    }
+
+    /// Whether it is an L4S sender: its packets say ECT(1) (RFC 9331 §4.1), and receivers count those that were marked
+    /// (accurate ECN), which [`Sample::marked`](super::Sample) tells. One that is measures, too.
+    const L4S: bool = false;
+
+    /// Whether it decides by chance.
+    const DRAWS: bool = false;
+
+    /// The seed of its random numbers, from its host's stream.
+    fn seed(&mut self, _bits: u64) {}
+
+    /// Before anything is sent a round-trip time is known.
+    fn knows_round_trip(&mut self, _rtt: Time) {}
+
+    /// A packet is held lost, whether or not that begins a recovery. For one that [measures](Congestion::MEASURES).
+    fn packet_lost(&mut self, _lost: &Lost, _window: &mut Window) {}
+
+    /// Whether its pace lets a packet go, of one whose pace comes from elsewhere. When it does, somebody has to
     /// call [`Sender::transmit`](super::Sender::transmit) again.
     #[inline]
     fn may_send(&self, _now: Time) -> bool {

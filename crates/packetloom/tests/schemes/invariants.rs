@@ -32,6 +32,9 @@ enum May {
     Sequence,
     /// As a window that comes down in proportion to what arrives lets it (RFC 9937): no more in flight than before.
     Reduction,
+    /// As the window lets it; and once there is a rate, no sooner after a packet than its payload took at the rate of
+    /// then, which may be above the link's.
+    WindowAndPace,
     /// As the window lets it until there is a rate; then a packet at a time as well, as long after the one before it
     /// as that took at the rate.
     WindowAndRate,
@@ -98,6 +101,11 @@ const fn windowed(kind: &'static str, keys: &'static str, queue: &'static str) -
         alone: Time::from_us(4_000),
         bears: Bears::Losses,
     }
+}
+
+/// With a pacing rate beside the window.
+const fn paced_window(kind: &'static str, keys: &'static str, queue: &'static str) -> Held {
+    Held { may: May::WindowAndPace, ..windowed(kind, keys, queue) }
 }
 
 const fn paced(kind: &'static str) -> Held {
@@ -183,6 +191,32 @@ const HELD: &[Held] = &[
     },
     Held { may: May::Sequence, ..windowed("tcp", NS2, SHORT) },
     windowed("cubic", TCP, SHORT),
+    windowed("vegas", TCP, SHORT),
+    windowed(
+        "vegas",
+        r#"max_rto = "4ms", max_window = 40, variant = "paper", loss_detection = "rack""#,
+        SHORT,
+    ),
+    paced_window("copa", TCP, SHORT),
+    paced_window("copa", r#"max_rto = "4ms", max_window = 40, loss_detection = "rack""#, SHORT),
+    paced_window("bbr", TCP, SHORT),
+    paced_window(
+        "bbr",
+        r#"max_rto = "4ms", max_window = 40, min_rtt_window = "200us", probe_rtt_duration = "50us", loss_detection = "rack""#,
+        SHORT,
+    ),
+    paced_window("bbr3", TCP, SHORT),
+    paced_window(
+        "bbr3",
+        r#"max_rto = "4ms", max_window = 40, probe_rtt_interval = "200us", probe_rtt_duration = "50us", probe_wait = "50us", timestamps = false"#,
+        SHORT,
+    ),
+    paced_window("prague", TCP, MARKING),
+    paced_window(
+        "prague",
+        r#"max_rto = "4ms", max_window = 40, delayed_ack = true, classic_fallback = true, rtt_scaling = "scalable", rtt_transition = 2"#,
+        MARKING,
+    ),
     windowed("python", PYTHON, SHORT),
     windowed("dctcp", TCP, MARKING),
     Held {
@@ -404,7 +438,7 @@ fn keeps_bounds(held: &Held, steps: &[Step], packets: u32) -> Result<(), String>
         if after.window.is_some_and(|window| !(least..=held.largest_window).contains(&window)) {
             return Err(format!("a window of {:?} packets: {step:?}", after.window));
         }
-        if after.rate.is_some_and(|rate| rate > LINK) {
+        if held.may != May::WindowAndPace && after.rate.is_some_and(|rate| rate > LINK) {
             return Err(format!("a rate above the link's: {step:?}"));
         }
         if after.acknowledged < before.acknowledged || after.acknowledged > packets {
@@ -431,6 +465,7 @@ fn is_never_alone(held: &Held, steps: &[Step]) -> Result<(), String> {
 fn sends_only_when_it_may(held: &Held, steps: &[Step]) -> Result<(), String> {
     let mut last_sent_at: Option<Time> = None;
     let mut last_rate = LINK;
+    let mut last_pace: Option<Rate> = None;
     for step in steps.iter().filter(|step| step.sent() > 0) {
         let after = state(step);
         let gap = last_sent_at.map(|at| step.at.since(at));
@@ -452,6 +487,11 @@ fn sends_only_when_it_may(held: &Held, steps: &[Step]) -> Result<(), String> {
                 let keeps_pace = |rate| is_alone && keeps_pace(gap, rate);
                 (after.in_flight <= window || is_repair) && after.rate.is_none_or(keeps_pace)
             }
+            May::WindowAndPace => {
+                let is_late = |pace: Rate| gap.is_none_or(|gap| gap + Time(1) >= pace.time_for(MSS_BYTES));
+                let keeps_pace = last_pace.is_none_or(|pace| is_alone && is_late(pace));
+                (after.in_flight <= window || is_repair) && keeps_pace
+            }
             May::LastRate => is_alone && keeps_pace(gap, last_rate),
             May::LinkFree => is_alone && keeps_pace(gap, LINK),
             May::Pulled(first) => {
@@ -466,6 +506,7 @@ fn sends_only_when_it_may(held: &Held, steps: &[Step]) -> Result<(), String> {
         }
         last_sent_at = Some(step.at);
         last_rate = after.rate.unwrap_or(LINK);
+        last_pace = after.rate;
     }
     Ok(())
 }

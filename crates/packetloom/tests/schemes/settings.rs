@@ -76,6 +76,11 @@ const fn service(variant: &'static str, keys: &'static str) -> Setting {
 pub const SETTINGS: &[Setting] = &[
     on_rack("tcp", "", SHORT),
     on_rack("cubic", "", SHORT),
+    on_rack("vegas", "", ENDLESS),
+    on_rack("copa", "", ENDLESS),
+    Setting { flows: FEWER, ..on_rack("bbr", "initial_rtt = \"6us\"", ENDLESS) },
+    Setting { flows: FEWER, ..on_rack("bbr3", "initial_rtt = \"6us\"", ENDLESS) },
+    on_rack("prague", "initial_ssthresh = 12", MARKING),
     on_rack("python", "file = \"class.py\", class = \"Any\"", SHORT),
     on_rack("dctcp", "", MARKING),
     with_deadlines("d2tcp", MARKING),

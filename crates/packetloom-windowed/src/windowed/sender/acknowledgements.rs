@@ -1,13 +1,15 @@
 //! What a sender does with an acknowledgement.
 
-use super::Sender;
+use super::{Sender, flight_of};
 use crate::engine::Context;
 use crate::routing::Fate;
 use crate::units::Time;
 use crate::windowed::config::Config;
+use crate::windowed::extras::Extras;
 use crate::windowed::header::Header;
 use crate::windowed::rack::Arrival;
-use crate::windowed::window::{Acked, Congestion};
+use crate::windowed::view::{Acked, Sample};
+use crate::windowed::window::Congestion;
 
 impl<C: Congestion> Sender<C> {
     /// An acknowledgement came.
@@ -17,7 +19,8 @@ impl<C: Congestion> Sender<C> {
         if advanced && config.timer_first {
             self.set_timer_again(header.ack, config, context);
         }
-        self.measure_round_trip(header, config, context.now);
+        let rtt = self.measure_round_trip(header, config, context.now);
+        let in_flight_before = self.pipe;
         let arrival = Arrival { now: context.now, echo: config.timestamps.then_some(header.sent_at) };
         let packets = self.advance(header.ack, arrival) + self.note_blocks(header, arrival);
         if packets > 0 {
@@ -31,9 +34,10 @@ impl<C: Congestion> Sender<C> {
             self.enter_recovery(packets, config);
         }
         self.leave_recovery();
-        if let Some(prr) = self.repair.as_mut().and_then(|repair| repair.prr.as_mut()) {
+        if let Some(prr) = self.extras.as_mut().and_then(|extras| extras.prr.as_mut()) {
             prr.acknowledged(packets, self.pipe, advanced && found.lost == 0);
         }
+        let sample = self.sample(header, rtt, in_flight_before);
         let acked = Acked {
             packets,
             advanced: advanced && !self.is_reducing(),
@@ -42,6 +46,7 @@ impl<C: Congestion> Sender<C> {
             next: self.next,
             now: context.now,
             rtt: self.rto.smoothed().unwrap_or(Time::ZERO),
+            sample,
         };
         if self.recovery.is_some() {
             self.congestion.acknowledged_in_recovery(acked, &mut self.window);
@@ -55,7 +60,7 @@ impl<C: Congestion> Sender<C> {
         if advanced && !config.timer_first {
             self.expires = Time::NEVER;
         }
-        if enters_recovery && !config.prr && self.congestion.may_send(context.now) {
+        if enters_recovery && !config.prr && self.pace_allows(context.now) {
             // RFC 6675 §5 (4.3): the first loss is repaired at once, regardless of the window.
             self.send_next(config, context);
         }
@@ -74,13 +79,25 @@ impl<C: Congestion> Sender<C> {
 
     /// With timestamps every acknowledgement yields a round-trip time (RFC 7323 §4.1). Without them one packet at a
     /// time is timed, and only if it was sent once (Karn's algorithm, RFC 6298 §3). So the timeout stays doubled until
-    /// something new was sent and acknowledged (§5.7).
-    fn measure_round_trip(&mut self, header: &Header, config: &Config, now: Time) {
-        if config.timestamps {
-            self.rto.measured(now.since(header.sent_at), &config.rto);
-        } else if let Some((_, sent_at)) = self.timed.take_if(|(seq, _)| header.ack > *seq) {
-            self.rto.measured(now.since(sent_at), &config.rto);
-        }
+    /// something new was sent and acknowledged (§5.7). Returns what it took, if that is known.
+    fn measure_round_trip(&mut self, header: &Header, config: &Config, now: Time) -> Option<Time> {
+        let sent_at = if config.timestamps {
+            header.sent_at
+        } else {
+            self.timed.take_if(|(seq, _)| header.ack > *seq)?.1
+        };
+        let rtt = now.since(sent_at);
+        self.rto.measured(rtt, &config.rto);
+        Some(rtt)
+    }
+
+    /// What a control that measures is told beside the rest.
+    #[inline]
+    fn sample(&mut self, header: &Header, rtt: Option<Time>, in_flight_before: u32) -> Sample {
+        let in_flight = (in_flight_before, self.pipe);
+        let Some(flight) = flight_of::<C>(&mut self.extras) else { return Sample::default() };
+        let marked = if C::L4S { flight.newly_marked(header.seq) } else { 0 };
+        Sample { marked, ..flight.deliveries.sample(rtt, in_flight) }
     }
 
     /// Whether a packet that is not acknowledged counts as in the pipe.
@@ -100,10 +117,16 @@ impl<C: Congestion> Sender<C> {
                     Some(rack) => rack.delivered(seq, arrival),
                 };
                 self.pipe -= u32::from(left_pipe);
+                if let Some(flight) = flight_of::<C>(&mut self.extras) {
+                    flight.deliveries.delivered(seq, arrival.now);
+                }
             }
         }
         if ack > self.una {
             self.una = ack;
+            if let Some(flight) = flight_of::<C>(&mut self.extras) {
+                flight.deliveries.acknowledged(ack);
+            }
             if let Some(rack) = self.rack_mut() {
                 rack.acknowledged(ack);
             }
@@ -116,13 +139,19 @@ impl<C: Congestion> Sender<C> {
 
     fn note_blocks(&mut self, header: &Header, arrival: Arrival) -> u32 {
         let (lost_below, retransmit_next) = (self.lost_below, self.retransmit_next);
-        let mut rack = self.repair.as_mut().and_then(|repair| repair.rack.as_mut());
+        let (mut rack, mut flight) = match self.extras.as_deref_mut() {
+            Some(Extras { rack, flight, .. }) => (rack.as_mut(), flight.as_mut().filter(|_| C::MEASURES)),
+            None => (None, None),
+        };
         let (mut news, mut left_pipe) = (0, 0);
         for block in header.blocks.iter().filter(|block| block.length > 0) {
             let from = (header.ack + u32::from(block.offset)).max(self.una);
             let to = header.ack + u32::from(block.offset) + u32::from(block.length);
             self.sacked.insert_range(from, to.max(from), |seq| {
                 news += 1;
+                if let Some(flight) = &mut flight {
+                    flight.deliveries.delivered(seq, arrival.now);
+                }
                 left_pipe += u32::from(match &mut rack {
                     None => seq >= lost_below || seq < retransmit_next,
                     Some(rack) => rack.delivered(seq, arrival),

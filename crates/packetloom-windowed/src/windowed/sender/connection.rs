@@ -44,6 +44,9 @@ impl<C: Congestion> Sender<C> {
     pub fn opened(&mut self, opened: &Opened, syn_rto: Time, config: &Config) {
         let unmeasured = syn_rto.times(LONGER_AFTER_LOST_SYN);
         self.rto = Rto::after_handshake(opened.rtt, unmeasured, &config.rto);
+        if let Some(rtt) = opened.rtt {
+            self.congestion.knows_round_trip(rtt);
+        }
         self.report.timeouts += opened.timeouts;
         if opened.timeouts > 0 && C::RESTARTS {
             self.window.collapse();

@@ -13,15 +13,18 @@ mod timer;
 pub use connection::Idle;
 
 use super::config::{Config, WindowMeasure};
+use super::extras::{Extras, Flight};
 use super::header::Header;
 use super::prr::Prr;
 use super::rack::Rack;
-use super::repair::Repair;
+use super::view::Limit;
 use super::window::{Congestion, Window};
+use super::{RETRANSMIT, purpose_of};
 use crate::Sending;
 use crate::connections::Step;
 use crate::engine::{Context, FlowStatus, Report};
 use crate::flow::Flow;
+use crate::narrow::narrow;
 use crate::packet::{Kind, Packet};
 use crate::rto::Rto;
 use crate::seq_set::SeqSet;
@@ -56,8 +59,14 @@ pub struct Sender<C> {
     timeouts_in_a_row: u32,
     /// When data was sent last, if that matters.
     last_sent: Time,
-    repair: Option<Box<Repair>>,
+    extras: Option<Box<Extras>>,
     report: Report,
+}
+
+/// What is noted for a control that measures. Of one that does not there is nothing, which the compiler knows.
+#[inline]
+fn flight_of<C: Congestion>(extras: &mut Option<Box<Extras>>) -> Option<&mut Flight> {
+    if C::MEASURES { extras.as_mut()?.flight.as_mut() } else { None }
 }
 
 impl<C: Congestion> Sender<C> {
@@ -88,7 +97,7 @@ impl<C: Congestion> Sender<C> {
             alarm: Time::NEVER,
             timeouts_in_a_row: 0,
             last_sent: Time::ZERO,
-            repair: Repair::new(config),
+            extras: Extras::new(config),
             report: Report::default(),
         }
     }
@@ -120,7 +129,7 @@ impl<C: Congestion> Sender<C> {
     pub fn sending(&self) -> Sending {
         Sending {
             window: Some(self.window.cwnd_packets()),
-            rate: None,
+            rate: self.congestion.pacing_rate(),
             rtt: self.rto.smoothed(),
             in_flight: self.pipe,
             acknowledged: self.una,
@@ -132,6 +141,12 @@ impl<C: Congestion> Sender<C> {
     /// The flow starts.
     #[inline]
     pub(super) fn begin(&mut self, context: &mut Context<'_, Header>) {
+        if C::DRAWS {
+            self.congestion.seed(context.random.bits());
+        }
+        if let Some(rtt) = self.rto.smoothed() {
+            self.congestion.knows_round_trip(rtt);
+        }
         self.congestion.started(&mut self.window);
         self.report_error(context);
     }
@@ -211,9 +226,12 @@ impl<C: Congestion> Sender<C> {
         }
         let window = self.allowance();
         while self.has_room(window, config)
-            && self.congestion.may_send(context.now)
+            && self.pace_allows(context.now)
             && self.send_next(config, context)
         {}
+        if C::MEASURES {
+            self.note_limit(window, config, context);
+        }
         if self.expires == Time::NEVER && self.una < self.next {
             self.restart_timer(config, context);
         }
@@ -230,16 +248,47 @@ impl<C: Congestion> Sender<C> {
     /// Whole packets that may be in flight: the window, or what PRR lets it be on its way there.
     #[inline]
     fn allowance(&self) -> u32 {
-        let prr = self.repair.as_ref().and_then(|repair| repair.prr.as_ref());
+        let prr = self.extras.as_ref().and_then(|extras| extras.prr.as_ref());
         prr.map_or_else(|| self.window.packets(), Prr::limit)
     }
 
+    /// Whether the pace lets a packet go, if there is one.
+    #[inline]
+    fn pace_allows(&self, now: Time) -> bool {
+        let flight = || self.extras.as_ref().and_then(|extras| extras.flight.as_ref());
+        self.congestion.may_send(now) && (!C::PACES || flight().is_none_or(|flight| flight.pacer.allows(now)))
+    }
+
+    /// Notes why it stopped sending, and sees to it that it goes on when the pace lets it.
+    fn note_limit(&mut self, window: u32, config: &Config, context: &mut Context<'_, Header>) {
+        let limit = if !self.has_room(window, config) {
+            Limit::Window
+        } else if self.candidate() >= self.packets {
+            Limit::Application
+        } else {
+            Limit::Pacing
+        };
+        let is_restrained = limit == Limit::Application || self.congestion.is_restrained();
+        let in_flight_bytes = u64::from(self.pipe) * config.format.data.mss_bytes;
+        let (flow, subflow) = (self.flow.id, self.subflow);
+        let Some(flight) = flight_of::<C>(&mut self.extras) else { return };
+        flight.deliveries.stopped(limit);
+        if is_restrained {
+            flight.deliveries.mark_app_limited(in_flight_bytes);
+        }
+        if limit == Limit::Pacing
+            && let Some(at) = flight.pacer.wants_alarm()
+        {
+            context.set_timer(at, flow, purpose_of(RETRANSMIT, subflow));
+        }
+    }
+
     fn rack(&self) -> Option<&Rack> {
-        self.repair.as_ref()?.rack.as_ref()
+        self.extras.as_ref()?.rack.as_ref()
     }
 
     fn rack_mut(&mut self) -> Option<&mut Rack> {
-        self.repair.as_mut()?.rack.as_mut()
+        self.extras.as_mut()?.rack.as_mut()
     }
 
     /// Sends what is held lost, or else new data; returns whether there was any.
@@ -308,8 +357,11 @@ impl<C: Congestion> Sender<C> {
 
     #[inline]
     fn send_data(&mut self, seq: u32, step: Step, config: &Config, context: &mut Context<'_, Header>) {
-        if let Some(repair) = &mut self.repair {
-            repair.sent(seq, context.now);
+        if let Some(extras) = &mut self.extras {
+            extras.sent(seq, context.now);
+        }
+        if C::MEASURES {
+            self.note_sent(seq, config, context.now);
         }
         let last = seq + 1 == self.packets;
         let header =
@@ -333,6 +385,18 @@ impl<C: Congestion> Sender<C> {
         };
         self.congestion.label(sent_bytes, &mut packet);
         context.send(packet);
+    }
+
+    fn note_sent(&mut self, seq: u32, config: &Config, now: Time) {
+        let wire_bytes = config.format.wire_bytes(seq, self.packets, self.flow.size_bytes);
+        let bytes = u32::from(wire_bytes) - narrow::<u32>(config.format.data.header_bytes);
+        let rate = self.congestion.pacing_rate();
+        let in_flight = self.pipe;
+        let Some(flight) = flight_of::<C>(&mut self.extras) else { return };
+        flight.deliveries.sent(seq, bytes, in_flight, now);
+        if let Some(rate) = rate {
+            flight.pacer.sent(bytes, rate, now);
+        }
     }
 
     /// What the receiver lacks as far as is known: the flow's end less what was acknowledged, also selectively.

@@ -1,13 +1,15 @@
 //! What is lost, and how the window comes down.
 
-use super::Sender;
+use super::{Sender, flight_of};
 use crate::engine::Context;
 use crate::units::Time;
 use crate::windowed::config::Config;
+use crate::windowed::extras::Extras;
 use crate::windowed::header::Header;
 use crate::windowed::prr::Prr;
 use crate::windowed::rack::Found;
-use crate::windowed::window::{Acked, Congestion};
+use crate::windowed::view::Acked;
+use crate::windowed::window::Congestion;
 use crate::windowed::{RETRANSMIT, purpose_of};
 
 impl<C: Congestion> Sender<C> {
@@ -20,6 +22,9 @@ impl<C: Congestion> Sender<C> {
             Found { lost: self.detect_by_count(threshold), again: false }
         };
         self.pipe -= found.lost;
+        if C::MEASURES {
+            self.report_lost(context.now);
+        }
         found
     }
 
@@ -31,6 +36,9 @@ impl<C: Congestion> Sender<C> {
             return 0;
         }
         let from = self.lost_below;
+        if let Some(flight) = flight_of::<C>(&mut self.extras) {
+            flight.lost.extend((from..proof).filter(|&seq| !self.sacked.contains(seq)));
+        }
         self.lost_below = proof;
         // What arrived beyond what timed out is not sent again.
         self.resends_all = false;
@@ -41,15 +49,24 @@ impl<C: Congestion> Sender<C> {
     fn detect_by_time(&mut self, threshold: u32, context: &mut Context<'_, Header>) -> Found {
         self.leave_recovery();
         let window = self.reordering_window(threshold);
-        let Some(rack) = self.repair.as_mut().and_then(|repair| repair.rack.as_mut()) else {
+        let Some(Extras { rack: Some(rack), flight, .. }) = self.extras.as_deref_mut() else {
             return Found::default();
         };
         let before = rack.looks_again;
-        let found = rack.detect(context.now, window, &self.sacked);
+        let mut noted = flight.as_mut().filter(|_| C::MEASURES);
+        let note = |seq| noted.iter_mut().for_each(|flight| flight.lost.push_back(seq));
+        let found = rack.detect(context.now, window, &self.sacked, note);
         if let Some(at) = rack.looks_again.filter(|&at| before != Some(at)) {
             context.set_timer(at, self.flow.id, purpose_of(RETRANSMIT, self.subflow));
         }
         found
+    }
+
+    /// Tells a control that measures of each packet that was found lost.
+    pub(super) fn report_lost(&mut self, now: Time) {
+        while let Some(lost) = flight_of::<C>(&mut self.extras).and_then(|flight| flight.next_lost(now)) {
+            self.congestion.packet_lost(&lost, &mut self.window);
+        }
     }
 
     /// How long RACK waits for what may come out of order.
@@ -71,13 +88,13 @@ impl<C: Congestion> Sender<C> {
     pub(super) fn enter_recovery(&mut self, delivered: u32, config: &Config) {
         self.recovery = Some(self.next);
         self.congestion.lost(self.flight_size(), &mut self.window);
-        let Some(repair) = &mut self.repair else { return };
+        let Some(extras) = &mut self.extras else { return };
         if config.prr {
             let outstanding = self.next - self.una - self.sacked.len();
-            repair.prr = Some(Prr::new(outstanding + delivered, self.window.packets(), self.pipe));
-            repair.reduces_until = self.next;
+            extras.prr = Some(Prr::new(outstanding + delivered, self.window.packets(), self.pipe));
+            extras.reduces_until = self.next;
         }
-        if let Some(rack) = &mut repair.rack {
+        if let Some(rack) = &mut extras.rack {
             rack.after_timeout = None;
         }
     }
@@ -85,16 +102,16 @@ impl<C: Congestion> Sender<C> {
     /// The window shrank because of marks: the pipe follows as in loss recovery, until something is acknowledged
     /// that was sent after (RFC 3168 §6.1.2), as on Linux.
     pub(super) fn reduce_for_marks(&mut self, acked: Acked) {
-        let Some(repair) = &mut self.repair else { return };
+        let Some(extras) = &mut self.extras else { return };
         let mut prr = Prr::new(self.pipe + acked.packets, self.window.packets(), self.pipe);
         prr.acknowledged(acked.packets, self.pipe, acked.advanced);
-        repair.prr = Some(prr);
-        repair.reduces_until = acked.next + 1;
+        extras.prr = Some(prr);
+        extras.reduces_until = acked.next + 1;
     }
 
     /// Whether the pipe is on its way to a smaller window.
     pub(super) fn is_reducing(&self) -> bool {
-        self.repair.as_ref().is_some_and(|repair| repair.prr.is_some())
+        self.extras.as_ref().is_some_and(|extras| extras.prr.is_some())
     }
 
     /// Ends loss recovery when all that was sent before it is acknowledged.
@@ -103,14 +120,14 @@ impl<C: Congestion> Sender<C> {
             self.recovery = None;
             self.congestion.recovered(&mut self.window);
         }
-        if self.repair.as_ref().is_some_and(|repair| self.una >= repair.reduces_until) {
+        if self.extras.as_ref().is_some_and(|extras| self.una >= extras.reduces_until) {
             self.end_prr();
         }
     }
 
     pub(super) fn end_prr(&mut self) {
-        if let Some(repair) = &mut self.repair {
-            repair.prr = None;
+        if let Some(extras) = &mut self.extras {
+            extras.prr = None;
         }
     }
 

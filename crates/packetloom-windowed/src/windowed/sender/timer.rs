@@ -1,11 +1,12 @@
 //! The retransmission timer, and RACK's.
 
-use super::Sender;
+use super::{Sender, flight_of};
 use crate::engine::Context;
 use crate::packet::{Kind, Packet};
 use crate::routing::Fate;
 use crate::units::Time;
 use crate::windowed::config::Config;
+use crate::windowed::extras::Extras;
 use crate::windowed::header::Header;
 use crate::windowed::window::Congestion;
 use crate::windowed::{RETRANSMIT, purpose_of};
@@ -15,6 +16,9 @@ impl<C: Congestion> Sender<C> {
     pub fn timer(&mut self, config: &Config, context: &mut Context<'_, Header>) {
         if self.rack().and_then(|rack| rack.looks_again).is_some_and(|at| at <= context.now) {
             self.look_again(config, context);
+        }
+        if flight_of::<C>(&mut self.extras).is_some_and(|flight| flight.pacer.expired(context.now)) {
+            self.transmit(config, context);
         }
         if context.now < self.alarm {
             return;
@@ -63,14 +67,24 @@ impl<C: Congestion> Sender<C> {
     pub fn hold_lost(&mut self, config: &Config, now: Time) {
         self.end_prr();
         let window = self.reordering_window(config.duplicate_threshold.unwrap_or(u32::MAX));
-        if let Some(rack) = self.repair.as_mut().and_then(|repair| repair.rack.as_mut()) {
-            self.pipe -= rack.timed_out(self.next, now, window, &self.sacked);
+        if let Some(Extras { rack: Some(rack), flight, .. }) = self.extras.as_deref_mut() {
+            let mut noted = flight.as_mut().filter(|_| C::MEASURES);
+            let note = |seq| noted.iter_mut().for_each(|flight| flight.lost.push_back(seq));
+            self.pipe -= rack.timed_out(self.next, now, window, &self.sacked, note);
             self.window.make_room(self.pipe + 1);
         } else {
+            if let Some(flight) = flight_of::<C>(&mut self.extras) {
+                let in_pipe = |seq| seq >= self.lost_below || seq < self.retransmit_next;
+                let missing = (self.una..self.next).filter(|&seq| !self.sacked.contains(seq));
+                flight.lost.extend(missing.filter(|&seq| in_pipe(seq)));
+            }
             self.lost_below = self.next;
             self.retransmit_next = self.una;
             self.resends_all = config.resends_all;
             self.pipe = 0;
+        }
+        if C::MEASURES {
+            self.report_lost(now);
         }
     }
 

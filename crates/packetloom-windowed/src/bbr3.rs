@@ -1,0 +1,839 @@
+//! BBR, version 3 (draft-ietf-ccwg-bbr-06): beside the bandwidth and the round trip, losses bound what it keeps in
+//! flight, in the long term (`inflight_longterm`, inflight_hi in earlier versions) and until it probes again
+//! (`inflight_shortterm`, `bw_shortterm`; inflight_lo, bw_lo).
+//!
+//! Sections are the draft's. Left out: the return from a recovery that turns out to be spurious (§5.5.11), which senders
+//! here do not detect.
+
+use super::bbr_params as own;
+use super::filter::Filter;
+use super::windowed::{
+    Acked, Congestion, Defaults, Delivery, Limit, Lost, Reacts, Window, Windowed, check, core, default_of,
+};
+use crate::flow::Flow;
+use crate::random::{Purpose, Stream};
+use crate::spec::{Component, Kind, Param, Values};
+use crate::units::{Rate, Time};
+
+/// BBR, version 3.
+pub type Bbr3 = Windowed<Bbr3Control>;
+
+/// §2.7: BBR.MinPipeCwnd.
+const LEAST_WINDOW: f64 = 4.0;
+/// §5.3.1.3: BBRStartupFullLossCnt.
+const MOST_LOST_RANGES: u32 = 6;
+/// §2.14.1: BBR.MaxBwFilterLen, in cycles, and BBR.ExtraAckedFilterLen, in round trips.
+const BANDWIDTH_CYCLES: u64 = 2;
+const EXTRA_ACKED_ROUNDS: u64 = 10;
+/// §5.3.3.5.2: a flow probes as often as Reno would take to grow by this many packets, if that is sooner.
+const MOST_RENO_ROUNDS: f64 = 63.0;
+const INFINITE: f64 = f64::INFINITY;
+
+const PARAMS: &[Param] = &[
+    own::startup_gain("2.77", "draft-ietf-ccwg-bbr-06 §2.4: 4 ln(2)"),
+    own::cwnd_gain("draft-ietf-ccwg-bbr-06 §2.5: 2; while it probes for bandwidth a quarter more"),
+    Param::value(
+        "drain_gain",
+        Kind::Number(0.1, 1.0),
+        "0.5",
+        "Pacing gain once the pipe is full, to drain the queue.",
+        "draft-ietf-ccwg-bbr-06 §2.4: 0.5 (Linux's version 3: 0.35)",
+    ),
+    Param::value(
+        "down_gain",
+        Kind::Number(0.1, 1.0),
+        "0.9",
+        "Pacing gain after bandwidth was probed for, to give back what was taken.",
+        "draft-ietf-ccwg-bbr-06 §5.3.3.1: 0.90",
+    ),
+    Param::value(
+        "loss_threshold",
+        Kind::Number(0.0, 1.0),
+        "0.02",
+        "The share of a round trip's packets that may be lost while bandwidth is probed for.",
+        "draft-ietf-ccwg-bbr-06 §2.7: 2 %",
+    ),
+    Param::value(
+        "beta",
+        Kind::Number(0.1, 1.0),
+        "0.7",
+        "What is left of the bounds after a round trip with losses.",
+        "draft-ietf-ccwg-bbr-06 §2.7: 0.7",
+    ),
+    Param::value(
+        "headroom",
+        Kind::Number(0.0, 0.9),
+        "0.15",
+        "The share of inflight_longterm that is left to others while the flow cruises.",
+        "draft-ietf-ccwg-bbr-06 §2.7: 0.15",
+    ),
+    Param::value(
+        "probe_wait",
+        Kind::Time,
+        "2s",
+        "How long at least after a probe for bandwidth the next one comes; up to half as much again, by chance, and sooner where Reno would be back sooner, after as many round trips as packets are in flight.",
+        "draft-ietf-ccwg-bbr-06 §5.3.3.5.3: 2 to 3 s",
+    ),
+    own::min_rtt_window(
+        "10s",
+        "For how long the least round-trip time counts as that of the path without a queue.",
+        "draft-ietf-ccwg-bbr-06 §2.14: MinRTTFilterLen, 10 s",
+    ),
+    Param::value(
+        "probe_rtt_interval",
+        Kind::Time,
+        "5s",
+        "How long after the least round-trip time was measured the flow keeps half of the bandwidth-delay product in flight, to measure it again. In a datacenter, where flows are short, it never comes to that.",
+        "draft-ietf-ccwg-bbr-06 §2.14: ProbeRTTInterval, 5 s",
+    ),
+    own::PROBE_RTT_DURATION,
+    own::NOMINAL_RTT,
+    own::PACING_MARGIN,
+    own::SEND_QUANTUM,
+];
+
+/// §5.3.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Startup,
+    Drain,
+    Down,
+    Cruise,
+    Refill,
+    Up,
+    ProbeRtt,
+}
+
+/// What acknowledgements are of, around a probe for bandwidth (§5.3.3.6: BBR.ack_phase).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Acks {
+    Init,
+    Refilling,
+    ProbeStarting,
+    ProbeFeedback,
+    ProbeStopping,
+}
+
+/// What decides about a bound: a rate sample's, or a lost packet's.
+#[derive(Clone, Copy, Debug)]
+struct Evidence {
+    /// RS.tx_in_flight and RS.lost, in packets.
+    sent_in_flight: f64,
+    lost: f64,
+    is_app_limited: bool,
+}
+
+/// BBR's sender. Bandwidths are in bits of payload per second, windows in packets.
+#[derive(Clone, Debug)]
+pub struct Bbr3Control {
+    startup_gain: f64,
+    cwnd_gain: f64,
+    drain_gain: f64,
+    down_gain: f64,
+    loss_threshold: f64,
+    beta: f64,
+    headroom: f64,
+    probe_wait: Time,
+    min_rtt_window: Time,
+    probe_rtt_interval: Time,
+    shared: own::Shared,
+    random: Stream,
+    state: State,
+    acks: Acks,
+    /// BBR.max_bw_filter, by cycles; BBR.bw
+    bandwidth: Filter<f64>,
+    cycle: u64,
+    bw: f64,
+    min_rtt: Option<Time>,
+    min_rtt_at: Time,
+    probe_rtt_least: Option<Time>,
+    probe_rtt_least_at: Time,
+    probe_rtt_expired: bool,
+    probe_rtt_ends: Option<Time>,
+    has_probed_a_round: bool,
+    round: u64,
+    round_ends_bytes: u64,
+    is_round_start: bool,
+    drain_began: u64,
+    rounds_since_probe: u32,
+    full_bw: f64,
+    full_count: u32,
+    is_bw_full_now: bool,
+    has_filled_pipe: bool,
+    /// The latest round's signals of losses (§5.5.10.3).
+    loss_round_ends_bytes: u64,
+    is_loss_round_start: bool,
+    is_loss_in_round: bool,
+    bw_latest: f64,
+    inflight_latest: f64,
+    lost_ranges: u32,
+    last_lost: Option<u32>,
+    recovery_began: Option<u64>,
+    /// The bounds.
+    bw_shortterm: f64,
+    inflight_shortterm: f64,
+    inflight_longterm: f64,
+    /// The probe for bandwidth.
+    phase_began: Time,
+    waits: Time,
+    acked_per_increase: f64,
+    probe_acked: f64,
+    probe_rounds: u32,
+    is_probe_sample: bool,
+    was_too_high: bool,
+    was_precautionary: bool,
+    /// §5.5.9: aggregated acknowledgements.
+    extra_began: Time,
+    extra_delivered: f64,
+    extra_acked: Filter<f64>,
+    restarts: bool,
+    pacing_rate: f64,
+    has_seen_rtt: bool,
+    prior_cwnd: f64,
+}
+
+impl Congestion for Bbr3Control {
+    const COMPONENT: Component = Component {
+        section: "transport",
+        kind: "bbr3",
+        doc: "BBR, version 3: BBR whose probes for bandwidth end at a loss rate of 2 %, which then bounds what it keeps in flight; it probes every two or three seconds, or as often as Reno would be back.",
+        source: "draft-ietf-ccwg-bbr-06",
+        params: &[&core(Defaults { reacts: Reacts::Model, ..default_of() }), PARAMS],
+        check,
+    };
+    const ECN: bool = false;
+    const MEASURES: bool = true;
+    const PACES: bool = true;
+    const MODELS: bool = true;
+    const RESTARTS: bool = false;
+    const DRAWS: bool = true;
+
+    fn new(values: &Values, flow: &Flow) -> Bbr3Control {
+        let shared = own::Shared::of(values);
+        let startup_gain = values.number("startup_gain");
+        Bbr3Control {
+            startup_gain,
+            cwnd_gain: values.number("cwnd_gain"),
+            drain_gain: values.number("drain_gain"),
+            down_gain: values.number("down_gain"),
+            loss_threshold: values.number("loss_threshold"),
+            beta: values.number("beta"),
+            headroom: values.number("headroom"),
+            probe_wait: values.time("probe_wait"),
+            min_rtt_window: values.time("min_rtt_window"),
+            probe_rtt_interval: values.time("probe_rtt_interval"),
+            random: Stream::new(0, Purpose::Transport, flow.id.into()),
+            state: State::Startup,
+            acks: Acks::Init,
+            bandwidth: Filter::default(),
+            cycle: 0,
+            bw: 0.0,
+            min_rtt: None,
+            min_rtt_at: flow.start,
+            probe_rtt_least: None,
+            probe_rtt_least_at: flow.start,
+            probe_rtt_expired: false,
+            probe_rtt_ends: None,
+            has_probed_a_round: false,
+            round: 0,
+            round_ends_bytes: 0,
+            is_round_start: false,
+            drain_began: 0,
+            rounds_since_probe: 0,
+            full_bw: 0.0,
+            full_count: 0,
+            is_bw_full_now: false,
+            has_filled_pipe: false,
+            loss_round_ends_bytes: 0,
+            is_loss_round_start: false,
+            is_loss_in_round: false,
+            bw_latest: 0.0,
+            inflight_latest: 0.0,
+            lost_ranges: 0,
+            last_lost: None,
+            recovery_began: None,
+            bw_shortterm: INFINITE,
+            inflight_shortterm: INFINITE,
+            inflight_longterm: INFINITE,
+            phase_began: Time::ZERO,
+            waits: Time::ZERO,
+            acked_per_increase: INFINITE,
+            probe_acked: 0.0,
+            probe_rounds: 0,
+            is_probe_sample: false,
+            was_too_high: false,
+            was_precautionary: false,
+            extra_began: flow.start,
+            extra_delivered: 0.0,
+            extra_acked: Filter::default(),
+            restarts: false,
+            pacing_rate: shared.initial_rate(startup_gain, shared.initial_window, shared.nominal_rtt),
+            has_seen_rtt: false,
+            prior_cwnd: 0.0,
+            shared,
+        }
+    }
+
+    fn seed(&mut self, bits: u64) {
+        self.random = Stream::new(bits, Purpose::Transport, 0);
+    }
+
+    fn knows_round_trip(&mut self, rtt: Time) {
+        self.has_seen_rtt = true;
+        self.pacing_rate = self.shared.initial_rate(self.startup_gain, self.shared.initial_window, rtt);
+    }
+
+    /// §5.4.1: HandleRestartFromIdle. What is delivered counts from zero again.
+    fn resumed(&mut self, _: &Values, flow: &Flow, _: &mut Window) {
+        self.restarts = true;
+        (self.round_ends_bytes, self.loss_round_ends_bytes) = (0, 0);
+        (self.extra_began, self.extra_delivered) = (flow.start, 0.0);
+        (self.recovery_began, self.last_lost) = (None, None);
+        if self.is_probing_state() {
+            self.pace_at(1.0);
+        }
+    }
+
+    fn pacing_rate(&self) -> Option<Rate> {
+        Some(own::rate(self.pacing_rate))
+    }
+
+    fn is_restrained(&self) -> bool {
+        self.state == State::ProbeRtt
+    }
+
+    fn acknowledged(&mut self, acked: Acked, window: &mut Window) {
+        self.learn(&acked, window);
+    }
+
+    fn acknowledged_in_recovery(&mut self, acked: Acked, window: &mut Window) {
+        self.learn(&acked, window);
+    }
+
+    /// §5.5.10.2: HandleLostPacket.
+    fn packet_lost(&mut self, lost: &Lost, window: &mut Window) {
+        if !self.is_loss_in_round {
+            self.loss_round_ends_bytes = lost.delivered_bytes;
+            self.save_window(window);
+        }
+        self.is_loss_in_round = true;
+        // Retransmissions are lost again in any order: only runs of neighbours count as one.
+        if self.last_lost.is_none_or(|last| lost.seq != last.wrapping_add(1)) {
+            self.lost_ranges += 1;
+        }
+        self.last_lost = Some(lost.seq);
+        if !self.is_probe_sample {
+            return;
+        }
+        let mut evidence = Evidence {
+            sent_in_flight: f64::from(lost.sent_in_flight),
+            lost: self.packets(lost.lost_bytes),
+            is_app_limited: lost.is_app_limited,
+        };
+        if self.is_too_high(&evidence) {
+            evidence.sent_in_flight = self.in_flight_at_loss(&evidence, self.packets(lost.bytes.into()));
+            self.handle_too_high(&evidence, lost.now, lost.delivered_bytes, window);
+        }
+    }
+
+    fn lost(&mut self, _: u32, window: &mut Window) {
+        self.save_window(window);
+        self.recovery_began = Some(self.round);
+    }
+
+    fn recovered(&mut self, window: &mut Window) {
+        self.recovery_began = None;
+        self.restore_window(window);
+    }
+
+    /// §5.6.4.4: OnEnterRTO.
+    fn timed_out(&mut self, _: u32, _: bool, window: &mut Window) {
+        self.save_window(window);
+        self.recovery_began = None;
+        window.collapse();
+    }
+}
+
+/// The model of the path (§5.5).
+impl Bbr3Control {
+    /// §5.2.3: UpdateOnACK.
+    fn learn(&mut self, acked: &Acked, window: &mut Window) {
+        self.note_delivery(acked, window);
+        self.note_aggregation(acked, window);
+        self.check_full_bandwidth(acked);
+        self.check_startup(acked);
+        self.check_drain(acked);
+        self.update_phase(acked, window);
+        self.update_min_rtt(acked);
+        self.check_probe_rtt(acked, window);
+        if let Some(delivery) = acked.sample.delivery.filter(|_| self.is_loss_round_start) {
+            self.bw_latest = bps(&delivery);
+            self.inflight_latest = self.packets(delivery.bytes);
+        }
+        self.bw = self.max_bw().min(self.bw_shortterm);
+        self.set_pacing_rate(acked, window);
+        self.set_window(acked, window);
+    }
+
+    fn packets(&self, bytes: u64) -> f64 {
+        bytes as f64 / self.shared.mss_bytes
+    }
+
+    fn max_bw(&self) -> f64 {
+        self.bandwidth.best().unwrap_or(0.0)
+    }
+
+    /// §5.5.10.3: UpdateLatestDeliverySignals and UpdateCongestionSignals, with UpdateRound and UpdateMaxBw.
+    fn note_delivery(&mut self, acked: &Acked, window: &Window) {
+        (self.is_loss_round_start, self.is_round_start) = (false, false);
+        let Some(delivery) = acked.sample.delivery else { return };
+        let delivered_bytes = acked.sample.delivered_bytes;
+        self.bw_latest = self.bw_latest.max(bps(&delivery));
+        self.inflight_latest = self.inflight_latest.max(self.packets(delivery.bytes));
+        if delivery.prior_delivered_bytes >= self.loss_round_ends_bytes {
+            self.loss_round_ends_bytes = delivered_bytes;
+            self.is_loss_round_start = true;
+        }
+        if delivery.prior_delivered_bytes >= self.round_ends_bytes {
+            self.begin_round(delivered_bytes);
+            self.round += 1;
+            self.rounds_since_probe = self.rounds_since_probe.saturating_add(1);
+            self.is_round_start = true;
+        }
+        let rate = bps(&delivery);
+        if rate > 0.0 && (rate >= self.max_bw() || !delivery.is_app_limited) {
+            self.note_bandwidth(rate);
+        }
+        if self.is_loss_round_start {
+            self.adapt_lower_bounds(window);
+            self.is_loss_in_round = false;
+        }
+    }
+
+    fn note_bandwidth(&mut self, rate: f64) {
+        let since = (self.cycle + 1).saturating_sub(BANDWIDTH_CYCLES);
+        self.bandwidth.note_greatest(self.cycle, rate, since);
+    }
+
+    fn begin_round(&mut self, delivered_bytes: u64) {
+        self.round_ends_bytes = delivered_bytes;
+    }
+
+    fn is_probing_for_bandwidth(&self) -> bool {
+        matches!(self.state, State::Startup | State::Refill | State::Up)
+    }
+
+    fn adapt_lower_bounds(&mut self, window: &Window) {
+        if self.is_probing_for_bandwidth() || !self.is_loss_in_round {
+            return;
+        }
+        if self.bw_shortterm == INFINITE {
+            self.bw_shortterm = self.max_bw();
+        }
+        if self.inflight_shortterm == INFINITE {
+            self.inflight_shortterm = window.cwnd_packets();
+        }
+        self.bw_shortterm = self.bw_latest.max(self.beta * self.bw_shortterm);
+        self.inflight_shortterm = self.inflight_latest.max(self.beta * self.inflight_shortterm);
+    }
+
+    fn reset_congestion_signals(&mut self) {
+        self.is_loss_in_round = false;
+        (self.bw_latest, self.inflight_latest) = (0.0, 0.0);
+    }
+
+    fn reset_short_term(&mut self) {
+        (self.bw_shortterm, self.inflight_shortterm) = (INFINITE, INFINITE);
+    }
+
+    /// §5.5.9: UpdateACKAggregation.
+    fn note_aggregation(&mut self, acked: &Acked, window: &Window) {
+        let expected = self.shared.bdp(self.bw, acked.now.since(self.extra_began));
+        let mut beyond = self.extra_delivered - expected;
+        if beyond <= 0.0 {
+            (self.extra_delivered, self.extra_began, beyond) = (0.0, acked.now, 0.0);
+        }
+        self.extra_delivered += f64::from(acked.packets);
+        let extra = (beyond + f64::from(acked.packets)).min(window.cwnd_packets());
+        let rounds = if self.has_filled_pipe { EXTRA_ACKED_ROUNDS } else { 1 };
+        self.extra_acked.note_greatest(self.round, extra, (self.round + 1).saturating_sub(rounds));
+    }
+
+    /// §5.5.10.2: IsInflightTooHigh.
+    fn is_too_high(&self, evidence: &Evidence) -> bool {
+        evidence.lost > evidence.sent_in_flight * self.loss_threshold
+    }
+
+    fn handle_too_high(&mut self, evidence: &Evidence, now: Time, delivered_bytes: u64, window: &Window) {
+        (self.was_too_high, self.is_probe_sample) = (true, false);
+        if !evidence.is_app_limited {
+            let least = self.target_in_flight(window) * self.beta;
+            self.inflight_longterm = evidence.sent_in_flight.max(least);
+        }
+        if self.state == State::Up {
+            self.go_down(now, delivered_bytes);
+        }
+    }
+
+    /// At how much in flight the share of lost packets reached the threshold (InflightAtLoss).
+    fn in_flight_at_loss(&self, evidence: &Evidence, packet: f64) -> f64 {
+        let (in_flight, lost) = (evidence.sent_in_flight - packet, evidence.lost - packet);
+        let prefix = (self.loss_threshold * in_flight - lost) / (1.0 - self.loss_threshold).max(1e-9);
+        in_flight + prefix
+    }
+
+    /// §5.3.4.3: UpdateMinRTT.
+    fn update_min_rtt(&mut self, acked: &Acked) {
+        let now = acked.now;
+        self.probe_rtt_expired = now.since(self.probe_rtt_least_at) > self.probe_rtt_interval;
+        if let Some(rtt) = acked.sample.rtt
+            && (self.probe_rtt_expired || self.probe_rtt_least.is_none_or(|least| rtt < least))
+        {
+            (self.probe_rtt_least, self.probe_rtt_least_at) = (Some(rtt), now);
+        }
+        let has_expired = now.since(self.min_rtt_at) > self.min_rtt_window;
+        if let Some(least) = self.probe_rtt_least
+            && (has_expired || self.min_rtt.is_none_or(|before| least < before))
+        {
+            (self.min_rtt, self.min_rtt_at) = (Some(least), self.probe_rtt_least_at);
+        }
+    }
+}
+
+/// The states (§5.3).
+impl Bbr3Control {
+    /// §5.3.1.2: CheckFullBWReached.
+    fn check_full_bandwidth(&mut self, acked: &Acked) {
+        let Some(delivery) = acked.sample.delivery else { return };
+        if self.is_bw_full_now || !self.is_round_start || delivery.is_app_limited {
+            return;
+        }
+        if bps(&delivery) >= self.full_bw * 1.25 {
+            self.reset_full_bandwidth(bps(&delivery));
+            return;
+        }
+        self.full_count += 1;
+        self.is_bw_full_now = self.full_count >= 3;
+        self.has_filled_pipe |= self.is_bw_full_now;
+    }
+
+    fn reset_full_bandwidth(&mut self, baseline: f64) {
+        (self.full_bw, self.full_count, self.is_bw_full_now) = (baseline, 0, false);
+    }
+
+    /// §5.3.1: CheckStartupDone, with CheckStartupHighLoss.
+    fn check_startup(&mut self, acked: &Acked) {
+        if self.state == State::Startup && self.is_round_start {
+            let has_repaired_a_round = self.recovery_began.is_some_and(|began| self.round > began);
+            let evidence = acked.sample.delivery.map(|delivery| self.evidence(&delivery));
+            if has_repaired_a_round
+                && self.lost_ranges >= MOST_LOST_RANGES
+                && evidence.is_some_and(|evidence| self.is_too_high(&evidence))
+            {
+                self.has_filled_pipe = true;
+                self.inflight_longterm = self.bdp(1.0).max(self.inflight_latest);
+            }
+        }
+        if self.is_round_start {
+            self.lost_ranges = 0;
+        }
+        if self.state == State::Startup && self.has_filled_pipe {
+            self.state = State::Drain;
+            self.drain_began = self.round;
+        }
+    }
+
+    fn evidence(&self, delivery: &Delivery) -> Evidence {
+        Evidence {
+            sent_in_flight: f64::from(delivery.sent_in_flight),
+            lost: self.packets(delivery.lost_bytes),
+            is_app_limited: delivery.is_app_limited,
+        }
+    }
+
+    /// §5.3.2: CheckDrainDone.
+    fn check_drain(&mut self, acked: &Acked) {
+        let is_drained = || f64::from(acked.sample.in_flight) <= self.in_flight_at(1.0);
+        if self.state == State::Drain && (is_drained() || self.round > self.drain_began + 3) {
+            self.go_down(acked.now, acked.sample.delivered_bytes);
+        }
+    }
+
+    fn is_probing_state(&self) -> bool {
+        matches!(self.state, State::Down | State::Cruise | State::Refill | State::Up)
+    }
+
+    fn go_down(&mut self, now: Time, delivered_bytes: u64) {
+        self.reset_congestion_signals();
+        self.acked_per_increase = INFINITE;
+        self.rounds_since_probe = self.random.below(2);
+        let more = self.random.unit() * self.probe_wait.as_ps() as f64 / 2.0;
+        self.waits = self.probe_wait.saturating_add(Time(crate::narrow::saturated::<u64>(more)));
+        self.phase_began = now;
+        self.acks = Acks::ProbeStopping;
+        self.begin_round(delivered_bytes);
+        self.state = State::Down;
+    }
+
+    fn refill(&mut self, delivered_bytes: u64) {
+        self.reset_short_term();
+        (self.probe_rounds, self.probe_acked) = (0, 0.0);
+        self.was_precautionary = false;
+        self.acks = Acks::Refilling;
+        self.begin_round(delivered_bytes);
+        self.state = State::Refill;
+    }
+
+    fn go_up(&mut self, acked: &Acked, window: &Window) {
+        self.acks = Acks::ProbeStarting;
+        self.begin_round(acked.sample.delivered_bytes);
+        self.reset_full_bandwidth(acked.sample.delivery.map_or(0.0, |delivery| bps(&delivery)));
+        self.state = State::Up;
+        self.raise_slope(window);
+    }
+
+    /// §5.3.3.6: UpdateProbeBWCyclePhase.
+    fn update_phase(&mut self, acked: &Acked, window: &Window) {
+        if !self.has_filled_pipe || self.adapt_long_term(acked, window) || !self.is_probing_state() {
+            return;
+        }
+        let goes_down = self.state == State::Up && self.is_time_to_go_down(acked, window);
+        match self.state {
+            State::Down | State::Cruise if self.is_time_to_probe(acked.now, window) => {
+                self.refill(acked.sample.delivered_bytes);
+            }
+            State::Down if self.is_time_to_cruise(acked) => self.state = State::Cruise,
+            State::Refill if self.is_round_start => {
+                self.is_probe_sample = true;
+                self.go_up(acked, window);
+            }
+            State::Up if goes_down => {
+                self.was_too_high = false;
+                self.go_down(acked.now, acked.sample.delivered_bytes);
+            }
+            _ => {}
+        }
+    }
+
+    fn is_time_to_probe(&self, now: Time, window: &Window) -> bool {
+        let reno_rounds = self.target_in_flight(window).min(MOST_RENO_ROUNDS);
+        now.since(self.phase_began) > self.waits || f64::from(self.rounds_since_probe) >= reno_rounds
+    }
+
+    fn is_time_to_cruise(&self, acked: &Acked) -> bool {
+        let in_flight = f64::from(acked.sample.in_flight);
+        in_flight <= self.in_flight_with_headroom() && in_flight <= self.in_flight_at(1.0)
+    }
+
+    fn is_time_to_go_down(&mut self, acked: &Acked, window: &Window) -> bool {
+        if self.was_too_high && f64::from(acked.sample.in_flight) >= self.inflight_longterm {
+            self.was_precautionary = true;
+            return true;
+        }
+        if acked.sample.limit == Limit::Window && window.cwnd_packets() >= self.inflight_longterm {
+            self.reset_full_bandwidth(acked.sample.delivery.map_or(0.0, |delivery| bps(&delivery)));
+            return false;
+        }
+        self.is_bw_full_now
+    }
+
+    /// AdaptLongTermModel; whether it decided a transition.
+    fn adapt_long_term(&mut self, acked: &Acked, window: &Window) -> bool {
+        let Some(delivery) = acked.sample.delivery else { return false };
+        if self.acks == Acks::ProbeStarting && self.is_round_start {
+            self.acks = Acks::ProbeFeedback;
+        }
+        if self.acks == Acks::ProbeStopping && self.is_round_start {
+            (self.is_probe_sample, self.acks) = (false, Acks::Init);
+            if self.is_probing_state() && !delivery.is_app_limited {
+                self.cycle += 1;
+            }
+            if self.is_probing_state() && self.was_precautionary && !self.was_too_high {
+                self.refill(acked.sample.delivered_bytes);
+                return true;
+            }
+        }
+        let evidence = self.evidence(&delivery);
+        if !self.is_too_high(&evidence) && self.inflight_longterm < INFINITE {
+            self.inflight_longterm = self.inflight_longterm.max(evidence.sent_in_flight);
+            if self.state == State::Up {
+                self.probe_upward(acked, window);
+            }
+        }
+        false
+    }
+
+    fn raise_slope(&mut self, window: &Window) {
+        let growth = 2_f64.powi(i32::try_from(self.probe_rounds).unwrap_or(30));
+        self.probe_rounds = (self.probe_rounds + 1).min(30);
+        self.acked_per_increase = (window.cwnd_packets() / growth).max(1.0);
+    }
+
+    fn probe_upward(&mut self, acked: &Acked, window: &Window) {
+        if acked.sample.limit != Limit::Window || window.cwnd_packets() < self.inflight_longterm {
+            return;
+        }
+        self.probe_acked += f64::from(acked.packets);
+        if self.probe_acked >= self.acked_per_increase {
+            let times = libm::floor(self.probe_acked / self.acked_per_increase);
+            self.probe_acked -= times * self.acked_per_increase;
+            self.inflight_longterm += times;
+        }
+        if self.is_round_start {
+            self.raise_slope(window);
+        }
+    }
+
+    /// §5.3.4.3: CheckProbeRTT.
+    fn check_probe_rtt(&mut self, acked: &Acked, window: &mut Window) {
+        if self.state != State::ProbeRtt && self.probe_rtt_expired && !self.restarts {
+            self.save_window(window);
+            self.state = State::ProbeRtt;
+            self.probe_rtt_ends = None;
+            self.acks = Acks::ProbeStopping;
+            self.begin_round(acked.sample.delivered_bytes);
+        }
+        if self.state == State::ProbeRtt {
+            self.probe_rtt(acked, window);
+        }
+        if acked.packets > 0 {
+            self.restarts = false;
+        }
+    }
+
+    fn probe_rtt(&mut self, acked: &Acked, window: &mut Window) {
+        match self.probe_rtt_ends {
+            None if f64::from(acked.sample.in_flight) <= self.probe_rtt_window() => {
+                self.probe_rtt_ends = Some(acked.now.saturating_add(self.shared.probe_rtt_duration));
+                self.has_probed_a_round = false;
+                self.begin_round(acked.sample.delivered_bytes);
+            }
+            None => {}
+            Some(end) => {
+                self.has_probed_a_round |= self.is_round_start;
+                if self.has_probed_a_round && acked.now > end {
+                    self.probe_rtt_least_at = acked.now;
+                    self.restore_window(window);
+                    self.leave_probe_rtt(acked);
+                }
+            }
+        }
+    }
+
+    fn leave_probe_rtt(&mut self, acked: &Acked) {
+        self.reset_short_term();
+        if self.has_filled_pipe {
+            self.go_down(acked.now, acked.sample.delivered_bytes);
+            self.state = State::Cruise;
+        } else {
+            self.state = State::Startup;
+        }
+    }
+}
+
+/// The pacing rate and the window (§5.6).
+impl Bbr3Control {
+    /// The pacing gain and the window's, by the state (§5.6.1).
+    fn gains(&self) -> (f64, f64) {
+        match self.state {
+            State::Startup => (self.startup_gain, self.cwnd_gain),
+            State::Drain => (self.drain_gain, self.cwnd_gain),
+            State::Down => (self.down_gain, self.cwnd_gain),
+            State::Cruise | State::Refill => (1.0, self.cwnd_gain),
+            State::Up => (1.25, self.cwnd_gain + 0.25),
+            State::ProbeRtt => (1.0, 0.5),
+        }
+    }
+
+    fn set_pacing_rate(&mut self, acked: &Acked, window: &Window) {
+        if !self.has_seen_rtt && acked.rtt > Time::ZERO {
+            self.has_seen_rtt = true;
+            self.pacing_rate = self.shared.initial_rate(self.startup_gain, window.cwnd_packets(), acked.rtt);
+        }
+        self.pace_at(self.gains().0);
+    }
+
+    fn pace_at(&mut self, gain: f64) {
+        let rate = self.shared.paced(gain * self.bw);
+        if self.has_filled_pipe || rate > self.pacing_rate {
+            self.pacing_rate = rate;
+        }
+    }
+
+    /// BDPMultiple.
+    fn bdp(&self, gain: f64) -> f64 {
+        self.min_rtt.map_or(self.shared.initial_window, |rtt| gain * self.shared.bdp(self.bw, rtt))
+    }
+
+    /// QuantizationBudget.
+    fn budget(&self, packets: f64) -> f64 {
+        let least = packets.max(3.0 * self.shared.send_quantum).max(LEAST_WINDOW);
+        if self.state == State::Up { least + 2.0 } else { least }
+    }
+
+    fn in_flight_at(&self, gain: f64) -> f64 {
+        self.budget(self.bdp(gain))
+    }
+
+    fn target_in_flight(&self, window: &Window) -> f64 {
+        self.bdp(1.0).min(window.cwnd_packets())
+    }
+
+    fn in_flight_with_headroom(&self) -> f64 {
+        if self.inflight_longterm == INFINITE {
+            return INFINITE;
+        }
+        let headroom = (self.headroom * self.inflight_longterm).max(1.0);
+        (self.inflight_longterm - headroom).max(LEAST_WINDOW)
+    }
+
+    fn probe_rtt_window(&self) -> f64 {
+        self.bdp(0.5).max(LEAST_WINDOW)
+    }
+
+    /// §5.6.4.6 and §5.6.4.7: SetCwnd and its bounds.
+    fn set_window(&self, acked: &Acked, window: &mut Window) {
+        let most = self.budget(self.bdp(self.gains().1) + self.extra_acked.best().unwrap_or(0.0));
+        let delivered = f64::from(acked.packets);
+        let is_young = self.packets(acked.sample.delivered_bytes) < self.shared.initial_window;
+        let mut cwnd = window.cwnd_packets();
+        if self.has_filled_pipe {
+            cwnd = (cwnd + delivered).min(most);
+        } else if cwnd < most || is_young {
+            cwnd += delivered;
+        }
+        cwnd = cwnd.max(LEAST_WINDOW);
+        if self.state == State::ProbeRtt {
+            cwnd = cwnd.min(self.probe_rtt_window());
+        }
+        window.set_packets(cwnd.min(self.bound()));
+    }
+
+    /// BoundCwndForModel.
+    fn bound(&self) -> f64 {
+        let long_term = match self.state {
+            State::Down | State::Refill | State::Up => self.inflight_longterm,
+            State::Cruise | State::ProbeRtt => self.in_flight_with_headroom(),
+            State::Startup | State::Drain => INFINITE,
+        };
+        long_term.min(self.inflight_shortterm).max(LEAST_WINDOW)
+    }
+
+    fn save_window(&mut self, window: &Window) {
+        let cwnd = window.cwnd_packets();
+        let is_cut = self.recovery_began.is_some() || self.state == State::ProbeRtt;
+        self.prior_cwnd = if is_cut { self.prior_cwnd.max(cwnd) } else { cwnd };
+    }
+
+    fn restore_window(&self, window: &mut Window) {
+        window.set_packets(window.cwnd_packets().max(self.prior_cwnd));
+    }
+}
+
+/// A sample's rate; 0 where it has none.
+fn bps(delivery: &Delivery) -> f64 {
+    delivery.rate.map_or(0.0, |rate| rate.as_bps() as f64)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,104 @@
+//! What both versions of BBR have: parameters, and the arithmetic of their model.
+
+use crate::narrow::saturated;
+use crate::spec::{Kind, Param, Values};
+use crate::units::{Rate, Time};
+
+/// The pacing gain, and in version 1 the window's, until the pipe is full.
+pub const fn startup_gain(default: &'static str, source: &'static str) -> Param {
+    let doc = "Pacing gain until the bandwidth grows no more, so that the rate can double with each round trip; version 1 drains the queue at one over it.";
+    Param::value("startup_gain", Kind::Number(1.1, 10.0), default, doc, source)
+}
+
+/// The window's gain.
+pub const fn cwnd_gain(source: &'static str) -> Param {
+    let doc = "How many bandwidth-delay products may be in flight.";
+    Param::value("cwnd_gain", Kind::Number(1.0, 10.0), "2", doc, source)
+}
+
+/// For how long the least round-trip time counts.
+pub const fn min_rtt_window(default: &'static str, doc: &'static str, source: &'static str) -> Param {
+    Param::value("min_rtt_window", Kind::Time, default, doc, source)
+}
+
+/// How long the flow empties the queue.
+pub const PROBE_RTT_DURATION: Param = Param::value(
+    "probe_rtt_duration",
+    Kind::Time,
+    "200ms",
+    "How long at least the flow keeps little in flight, to measure the round trip without a queue.",
+    "draft-cardwell-iccrg-bbr-congestion-control-00 §4.3.5, draft-ietf-ccwg-bbr-06 §5.3.4: 200 ms",
+);
+
+/// The round trip before any is measured.
+pub const NOMINAL_RTT: Param = Param::value(
+    "nominal_rtt",
+    Kind::Time,
+    "1ms",
+    "The round-trip time by which the initial window is paced until one is measured. A connection that a handshake opens, or initial_rtt, has measured one.",
+    "draft-cardwell-iccrg-bbr-congestion-control-00 §4.2.1, draft-ietf-ccwg-bbr-06 §5.6.2: 1 ms",
+);
+
+/// What pacing leaves of the bandwidth.
+pub const PACING_MARGIN: Param = Param::value(
+    "pacing_margin",
+    Kind::Number(0.0, 0.5),
+    "0.01",
+    "By which share of it packets are paced below the bandwidth times the gain.",
+    "Linux: bbr_pacing_margin_percent; draft-ietf-ccwg-bbr-06 §2.3: 1 %",
+);
+
+/// What is sent at once.
+pub const SEND_QUANTUM: Param = Param::value(
+    "send_quantum",
+    Kind::Count(1),
+    "1",
+    "Packets that a host may send at once, of which three times as many may be in flight beside the bandwidth-delay product. Hosts here send packets one by one; with segmentation offload it is what the drafts take, up to 64 KB.",
+    "packetloom (draft-ietf-ccwg-bbr-06 §5.6.3: a millisecond's worth, from 2 packets to 64 KB)",
+);
+
+/// What both have.
+#[derive(Clone, Copy, Debug)]
+pub struct Shared {
+    pub mss_bytes: f64,
+    /// In packets.
+    pub initial_window: f64,
+    pub send_quantum: f64,
+    pub nominal_rtt: Time,
+    pub probe_rtt_duration: Time,
+    pacing_margin: f64,
+}
+
+impl Shared {
+    pub fn of(values: &Values) -> Shared {
+        Shared {
+            mss_bytes: values.bytes("mss") as f64,
+            initial_window: values.count("initial_window") as f64,
+            send_quantum: values.count("send_quantum") as f64,
+            nominal_rtt: values.time("nominal_rtt"),
+            probe_rtt_duration: values.time("probe_rtt_duration"),
+            pacing_margin: values.number("pacing_margin"),
+        }
+    }
+
+    /// So much of a bandwidth, less the margin.
+    pub fn paced(&self, bits_per_second: f64) -> f64 {
+        bits_per_second * (1.0 - self.pacing_margin)
+    }
+
+    /// A window for each round trip, times a gain.
+    pub fn initial_rate(&self, gain: f64, packets: f64, rtt: Time) -> f64 {
+        let bits = gain * packets * self.mss_bytes * 8.0;
+        self.paced(bits / Time(rtt.as_ps().max(1)).as_secs_f64())
+    }
+
+    /// The bandwidth-delay product in packets.
+    pub fn bdp(&self, bits_per_second: f64, rtt: Time) -> f64 {
+        bits_per_second * rtt.as_secs_f64() / 8.0 / self.mss_bytes
+    }
+}
+
+/// A pacing rate that is not zero.
+pub fn rate(bits_per_second: f64) -> Rate {
+    Rate(saturated::<u64>(bits_per_second).max(1))
+}
