@@ -103,6 +103,11 @@ fn fingerprints_are_pinned_for_every_scheme() {
     let pinned = [
         ("tcp", DROP_TAIL, "ecmp", "8778a2e4d853f32e"),
         ("cubic", DROP_TAIL, "ecmp", "d7a2ed8df3291ec0"),
+        ("vegas", DROP_TAIL, "ecmp", "9dca1f17001738f0"),
+        ("copa", DROP_TAIL, "ecmp", "736a06f850a133e4"),
+        ("bbr", DROP_TAIL, "ecmp", "249c99e1693e3adf"),
+        ("bbr3", DROP_TAIL, "ecmp", "7afe0c2b2e64ea61"),
+        ("prague", ECN, "ecmp", "00d51a51ecffa5d5"),
         ("dctcp", ECN, "ecmp", "d5e4c7dae03b3a6d"),
         ("d2tcp", ECN, "ecmp", "642930244db329e6"),
         ("rcp", DROP_TAIL, "ecmp", "6c7cc3d0f2ba8d92"),
