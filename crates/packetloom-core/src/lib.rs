@@ -30,6 +30,7 @@ pub mod job;
 pub mod link_message;
 pub mod measure;
 pub mod narrow;
+pub mod nccl;
 pub mod packet;
 pub mod packets;
 pub mod prefetch;
