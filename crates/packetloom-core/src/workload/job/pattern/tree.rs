@@ -155,3 +155,22 @@ impl Pattern for Binomial {
         Message { stage_after: Some(slot + 1), ..message }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// NCCL has the same tree in a comment (src/graph/trees.cc).
+    #[test]
+    fn the_tree_of_fourteen_is_that_of_nccl() {
+        let tree = BinaryTree { ranks: 14, is_second: false };
+        assert_eq!((tree.above(12), tree.below(12)), (8, ([10, 13], 2)));
+        assert_eq!((tree.above(13), tree.below(13).1), (12, 0));
+        // Who forwards in the first tree is a leaf of the second.
+        let second = BinaryTree { ranks: 14, is_second: true };
+        for rank in 0..14 {
+            let forwards = |tree: &BinaryTree| tree.below(tree.place(rank)).1 > 0;
+            assert!(!forwards(&tree) || !forwards(&second), "{rank}");
+        }
+    }
+}
