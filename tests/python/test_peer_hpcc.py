@@ -156,10 +156,10 @@ def test_every_pause_begins_and_ends_where_and_when_theirs_does(name: str, pause
     assert {row.verdict for row in found.values()} == {"holds"}
 
 
-@pytest.mark.parametrize("name", sorted({name for name, _ in rows.ORDERS}))
-def test_what_another_order_of_events_makes_is_known_to_the_figure(name: str, replayed: Replayed) -> None:
+@pytest.mark.parametrize("name", sorted({name for name, _ in rows.SAMPLED}))
+def test_what_a_sample_sees_otherwise_is_known_to_the_figure(name: str, replayed: Replayed) -> None:
     found = {row.what.partition(f"{name}: ")[2]: row for row in replayed(name)}
-    known = {what for where, what in rows.ORDERS if where == name}
+    known = {what for where, what in rows.SAMPLED if where == name}
     # Neither one that is not looked at, nor one that nothing is known of; and none may become better in silence.
     assert {what for what, row in found.items() if row.verdict != "holds"} == known
     for what in known:

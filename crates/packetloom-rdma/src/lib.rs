@@ -267,7 +267,9 @@ impl<C: Control> Transport for Rdma<C> {
         match timer.purpose {
             SERVE if context.now == self.serves_at => {
                 self.serves_at = Time::NEVER;
-                self.plans.time_comes(context.now);
+                if self.plans.are_carried() {
+                    self.plans.time_comes(context.now);
+                }
                 self.serve(context);
             }
             SERVE => {}
@@ -278,7 +280,9 @@ impl<C: Control> Transport for Rdma<C> {
     }
 
     fn resumed(&mut self, context: &mut Host<'_, C>) {
-        self.plans.answer_comes(context.now);
+        if self.plans.are_carried() {
+            self.plans.answer_comes(context.now);
+        }
         self.serve(context);
     }
 
@@ -387,7 +391,10 @@ impl<C: Control> Rdma<C> {
         } else if self.setup.config.has_several_links() {
             at = at.min(self.rota.next_pace());
         }
-        self.plans.paced(context.now, self.rota.next_pace());
+        if self.plans.are_carried() {
+            let paces = self.senders.states().filter_map(|sender| sender.pair.pace());
+            self.plans.paced(context.now, paces.min().unwrap_or(Time::NEVER));
+        }
         if at < self.serves_at {
             self.serves_at = at;
             context.set_timer(at, 0, SERVE);
@@ -486,7 +493,10 @@ impl<C: Control> Rdma<C> {
         {
             pair.move_pending(context.time_at(rate, bytes.into()));
         }
-        self.plans.answer_comes(now);
+        if self.plans.are_carried() {
+            self.plans.answer_comes(now);
+            self.plans.moved(now, pair.pace().unwrap_or(Time::NEVER));
+        }
         self.settle(flow, context);
         if self.in_order.is_some() {
             self.hand_over(packet.src, context);

@@ -195,6 +195,11 @@ impl Pair {
         (!self.is_done() && (has_new || self.lost().is_some())).then_some(self.may_send_at)
     }
 
+    /// When its pace lets it send, if it has anything left to send, whatever its window says.
+    pub fn pace(&self) -> Option<Time> {
+        (!self.has_sent_all()).then_some(self.may_send_at)
+    }
+
     /// The next packet, which starts now.
     pub fn take_next(&mut self, now: Time) -> u32 {
         let seq = match (self.lost(), &mut self.selective) {

@@ -35,8 +35,7 @@ fn assert_rates(steps: &[Step], samples: &[Sample], bound: f64) {
     }
 }
 
-/// Until packets tie at the switch 65 us after the second flow came, and the two simulators let another one go
-/// first, nothing differs.
+/// Packets that tie at the switch are taken as ns-3 takes them, so nothing differs.
 #[test]
 fn two_hpcc_flows_have_the_rates_that_they_have_in_hpccs_simulator() {
     let transport = r#"{ kind = "hpcc", variant = "hpcc-ns3", quantise = true }"#;
@@ -56,9 +55,12 @@ fn two_hpcc_flows_have_the_rates_that_they_have_in_hpccs_simulator() {
         (1_040, 44.693151, 42.493320),
         (1_050, 50.727744, 47.643155),
         (1_060, 47.946542, 45.092458),
+        (1_080, 48.024312, 45.512906),
+        (1_100, 48.364089, 45.485379),
+        (1_200, 49.115711, 46.797752),
+        (1_500, 48.255099, 47.701096),
     ];
     assert_rates(&steps, &exact, 0.000_001);
-    assert_rates(&steps, &[(1_080, 48.024312, 45.512906), (1_100, 48.364089, 45.485379)], 0.1);
 }
 
 /// With marks in steps, at 30 KB.
@@ -80,6 +82,8 @@ fn two_dctcp_flows_have_the_rates_that_they_have_in_hpccs_simulator() {
         (1_100, 100.0, 38.551865),
         (1_150, 100.0, 43.471865),
         (1_200, 100.0, 48.391865),
+        (1_300, 99.453304, 50.797015),
+        (1_500, 96.823741, 53.456733),
     ];
     assert_rates(&steps, &exact, 0.000_001);
 }

@@ -11,8 +11,9 @@ pub(in crate::engine) enum Ties {
         turn: usize,
     },
     /// As in ns-3, where events of the same time happen in the order in which they were scheduled: first what is
-    /// longest on its link, then what its host planned first, where it says so, and then the link whose last packet
-    /// came longest ago, as a link that goes on schedules its next packet with its last one.
+    /// longest on its link, then what its host planned first, or by what had been planned first, where it says so, and
+    /// then the link whose last packet came longest ago, as a link that goes on schedules its next packet with its
+    /// last one.
     Ns3 {
         /// How many packets came.
         turn: usize,
@@ -26,7 +27,8 @@ pub(in crate::engine) enum Ties {
 pub(super) struct Tied {
     pub(super) link: u32,
     pub(super) size_bytes: u16,
-    /// How long ago its host planned it; 0, if it does not say.
+    /// How long ago its host planned it, and what planned it (`packetloom-rdma/src/plans.rs`), as one number that is
+    /// larger for what goes first; 0, if it does not say.
     pub(super) planned_ago: u32,
 }
 
