@@ -245,7 +245,7 @@ fn open(
     let count = smaller(count, common.own_flows);
     let flows = if shares_limit { smaller(count, env.flow_limit) } else { count };
     let is_background = common.is_background;
-    Built::Open(OpenLoop { source, shares_limit, is_background, count }, SourceFacts { flows, ..facts })
+    Built::Open(OpenLoop { source, shares_limit, is_background, left: count }, SourceFacts { flows, ..facts })
 }
 
 /// More chains than there is memory for: each takes some 200 bytes before its first flow.

@@ -92,8 +92,8 @@ pub(super) struct OpenLoop {
     pub(super) shares_limit: bool,
     /// Whether the case does not wait for its flows.
     pub(super) is_background: bool,
-    /// How many flows it has at most, where that is known.
-    pub(super) count: Option<u64>,
+    /// How many flows of it are still to start at most, where that is known.
+    pub(super) left: Option<u64>,
 }
 
 /// Flows of which some wait for others.
@@ -196,10 +196,10 @@ impl Workload {
     pub fn of_flows(mut flows: Vec<Flow>) -> Workload {
         assert!(flows.is_sorted_by_key(|flow| flow.start), "flows must be given in order of start");
         flows.iter_mut().for_each(|flow| flow.source = 0);
-        let count = Some(flows.len() as u64);
+        let left = Some(flows.len() as u64);
         let source = OpenSource::Listed(ListSource::of(flows));
         Workload {
-            open: vec![OpenLoop { source, shares_limit: false, is_background: false, count }],
+            open: vec![OpenLoop { source, shares_limit: false, is_background: false, left }],
             shared_left: 0,
             next_id: 0,
             end_id: FlowId::MAX,
@@ -304,11 +304,10 @@ impl Workload {
         self.waiting
     }
 
-    /// How many flows are still to start by the clock, where their number was given and the case waits for them.
-    pub fn left_by_clock(&self) -> u64 {
-        let starts =
-            |open: &OpenLoop| open.shares_limit && !open.is_background && open.source.peek_start().is_some();
-        if self.shared_left < u64::MAX && self.open.iter().any(starts) { self.shared_left } else { 0 }
+    /// How many flows that the case waits for are still to start by the clock, at most; `None` where that is not known.
+    pub fn left_by_clock(&self) -> Option<u64> {
+        let is_awaited = |open: &&OpenLoop| !open.is_background && open.source.peek_start().is_some();
+        left_by_clock(self.open.iter().filter(is_awaited), self.shared_left)
     }
 
     /// The shortest time that a trigger takes to start a flow at another host, where there are such triggers.
@@ -358,6 +357,7 @@ impl Workload {
         let open = &mut self.open[index];
         let start = open.source.next_start()?;
         self.waiting += u64::from(matches!(start, Start::Query(_)) && !open.is_background);
+        open.left = open.left.map(|left| left.saturating_sub(1));
         if open.shares_limit {
             self.shared_left -= 1;
         }
@@ -384,11 +384,6 @@ impl Workload {
     pub fn known_flows(&self) -> Option<u64> {
         let awaited = self.facts.iter().zip(&self.background).filter(|(_, is_background)| !*is_background);
         awaited.map(|(facts, _)| facts.flows).sum()
-    }
-
-    /// How many flows go by the clock at most, where that is known; `flow_limit` is the run's.
-    pub fn most_by_clock(&self, flow_limit: Option<u64>) -> Option<u64> {
-        most_by_clock(&self.open, flow_limit)
     }
 
     /// What the sources come to whose flows wait for others by triggers.
@@ -480,21 +475,21 @@ fn check_count(facts: &[SourceFacts], env: &Environment) -> Result<(), Complaint
     Err(Complaint::new(key, message))
 }
 
-/// How many flows go by the clock at most, where that is known.
-fn most_by_clock(open: &[OpenLoop], flow_limit: Option<u64>) -> Option<u64> {
+/// How many flows of these sources are still to start at most, where that is known; `shared_left`: of those without a
+/// number of their own.
+fn left_by_clock<'a>(open: impl Iterator<Item = &'a OpenLoop> + Clone, shared_left: u64) -> Option<u64> {
     let total = |shares_limit: bool| {
-        let sources = open.iter().filter(|source| source.shares_limit == shares_limit);
-        sources.map(|source| source.count).try_fold(0_u64, |sum, count| sum.checked_add(count?))
+        let sources = open.clone().filter(|source| source.shares_limit == shares_limit);
+        sources.map(|source| source.left).try_fold(0_u64, |sum, left| sum.checked_add(left?))
     };
-    let shared = match (total(true), flow_limit) {
-        (Some(total), Some(limit)) => Some(total.min(limit)),
-        (total, limit) => total.or(limit),
-    };
-    total(false).zip(shared).and_then(|(own, shared)| own.checked_add(shared))
+    let limit = (shared_left < u64::MAX).then_some(shared_left);
+    let shared = total(true).into_iter().chain(limit).min()?;
+    total(false)?.checked_add(shared)
 }
 
 /// Above every flow that goes by the clock: how many there are at most, or else a number that they stay below.
 fn first_chain_id(open: &[OpenLoop], flow_limit: Option<u64>) -> FlowId {
-    let all = most_by_clock(open, flow_limit).and_then(|all| FlowId::try_from(all).ok());
+    let all =
+        left_by_clock(open.iter(), flow_limit.unwrap_or(u64::MAX)).and_then(|all| FlowId::try_from(all).ok());
     all.map_or(HIGH_BASE, |all| all.min(HIGH_BASE))
 }

@@ -84,8 +84,8 @@ impl Carrier<'_> {
     }
 
     /// The flows that start by the clock, before a time.
-    fn of_flows(&mut self, workload: &mut Workload, until: Time, limit: Option<u64>) -> Option<Demand> {
-        let most = workload.most_by_clock(limit);
+    fn of_flows(&mut self, workload: &mut Workload, until: Time) -> Option<Demand> {
+        let most = workload.left_by_clock();
         let mut seen = Demand::default();
         while let Some(flow) = workload.next_flow().filter(|flow| flow.start < until) {
             seen.add(self.of((flow.src, flow.dst), flow.size_bytes), 1.0);
@@ -187,7 +187,7 @@ impl Simulation {
             all.add(carrier.of_chain(chain)?, 1.0);
         }
         let until = self.setting.max_time().min(self.environment.duration.unwrap_or(Time::NEVER));
-        all.add(carrier.of_flows(&mut self.workload, until, self.environment.flow_limit)?, 1.0);
+        all.add(carrier.of_flows(&mut self.workload, until)?, 1.0);
         Some(all)
     }
 }

@@ -151,7 +151,8 @@ impl Setting {
             spans.iter_mut().flat_map(|(.., spans)| spans).for_each(|span| steady.restore_span(span));
         }
         outcome.add_jobs(workload.jobs(), &spans, paths.as_ref());
-        let (waiting, by_clock) = (workload.waiting(), if is_wanted { workload.left_by_clock() } else { 0 });
+        let by_clock = workload.left_by_clock().filter(|_| is_wanted).unwrap_or(0);
+        let waiting = workload.waiting();
         outcome.never_started = waiting + by_clock;
         outcome.warnings.extend(never_started(waiting, by_clock));
         // The last operation may be no message.
