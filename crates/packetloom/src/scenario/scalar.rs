@@ -70,6 +70,10 @@ fn count(item: &Item, least: u64) -> Result<u64, String> {
         Item::Text(text) if text.parse::<u64>().is_ok() => {
             return Err(format!("{item} is text; write {text}, without quotes"));
         }
+        // The readers keep the text of what no number of theirs can hold.
+        Item::Other(text) if text.bytes().all(|letter| letter.is_ascii_digit() || letter == b'_') => {
+            return Err(format!("{item} is too large; write at most {}", quantity::LARGEST));
+        }
         _ => return Err(format!("{item} is not a whole number; write {wanted}")),
     };
     if whole < i128::from(least) {
@@ -170,6 +174,11 @@ mod tests {
         assert_eq!(message("3", Kind::Count(4)), "3 is too small; write a whole number, at least 4");
         assert_eq!(message("-3", Kind::Count(0)), "-3 is too small; write a whole number");
         assert_eq!(message("2.5", Kind::Count(0)), "2.5 is not a whole number; write a whole number");
+        let many = message(&"9".repeat(100), Kind::Count(0));
+        assert!(
+            many.contains(" ... ") && many.ends_with("is too large; write at most 9223372036854775807"),
+            "{many}"
+        );
         assert_eq!(message("'20'", Kind::Count(1)), "\"20\" is text; write 20, without quotes");
         assert!(message("9223372036854775808", Kind::Count(0)).contains("too large"));
         let fraction = Kind::Number(0.0, 1.0);

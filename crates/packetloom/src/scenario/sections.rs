@@ -346,9 +346,17 @@ pub const SCHEME: Component = Component {
     check: check_scheme,
 };
 
+/// Of a scheme's name.
+const MOST_LETTERS: usize = 200;
+
 fn check_scheme(scheme: &Values) -> Result<(), Complaint> {
     match scheme.text("name").trim() {
         "" => Err(Complaint::new("name", "is empty; write what tables and figures shall call the scheme")),
+        name if name.chars().count() > MOST_LETTERS => {
+            let message =
+                format!("is longer than {MOST_LETTERS} letters, and stands in every table; write less");
+            Err(Complaint::new("name", message))
+        }
         _ => Ok(()),
     }
 }
