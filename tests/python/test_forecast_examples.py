@@ -16,8 +16,6 @@ from packetloom.scenario import read_plan
 WITHIN = 1.5
 ROOT = Path(__file__).parents[2]
 EXAMPLES = sorted((ROOT / "examples").glob("*.toml"))
-UNFORESEEN = {"innocent-flow"}
-"""Its pauses decide how long it lasts, and the line says that it is not known."""
 
 
 def measured(arguments: list[str]) -> tuple[float, float]:
@@ -46,8 +44,8 @@ def test_what_an_example_costs_is_foreseen(example: Path, tmp_path: Path) -> Non
         "disk": (expected.disk_bytes / disk_bytes, WITHIN),
         "cpu": (expected.cpu_s / cpu_s, WITHIN),
     }
-    assert bool(expected.unknown) == (example.stem in UNFORESEEN)
-    if not expected.unknown and hops:
+    assert not expected.unknown
+    if hops:
         ratios["packet-hops"] = (expected.packet_hops / hops, WITHIN)
     wrong = {what: ratio for what, (ratio, within) in ratios.items() if not 1 / within < ratio < within}
     assert not wrong, ratios

@@ -14,6 +14,9 @@ use std::time::Duration;
 const FEWEST_HOPS: u64 = 400_000;
 /// and for so many for each host: until acknowledgements are as frequent as data.
 const HOPS_PER_HOST: u64 = 500;
+/// Where background flows go on until others are done, traffic does not tell how much there is: only a trial that comes
+/// to an end, or to a good share of it, does.
+const FEWEST_HOPS_UNTOLD: u64 = 4_000_000;
 /// But for no longer than this, whatever it simulates.
 const LONGEST: Duration = Duration::from_millis(1500);
 /// Of flow-level models, which nothing ends, so many flows are tried.
@@ -60,7 +63,9 @@ impl Simulation {
         self.setting.threads = 1;
         self.setting.is_audited = false;
         let rung = Fidelity::of(&self.setting.case.run);
-        let hops = FEWEST_HOPS.max(HOPS_PER_HOST * u64::from(self.hosts()));
+        let is_untold = self.workload.background().contains(&true);
+        let fewest = if is_untold { FEWEST_HOPS_UNTOLD } else { FEWEST_HOPS };
+        let hops = fewest.max(HOPS_PER_HOST * u64::from(self.hosts()));
         let flows = self.shorten_if_fluid();
         let monitor = Monitor::until(hops, LONGEST);
         let clock = ThreadTime::now();
