@@ -9,6 +9,9 @@ from packetloom.errors import ScenarioError as ScenarioError
 
 Parameter = str | int | float | bool | None
 
+SLOWEST_FIT: float
+"""So often the slowest flow in a hundred has to fit into the time for which flows arrive."""
+
 class Scenario:
     @staticmethod
     def read(text: str, origin: str, format: Literal["toml", "json"]) -> Scenario: ...
@@ -48,8 +51,9 @@ class Case:
         """Flows, and data packets times links, of what the case has the network carry; None where that depends on how
         long flows take."""
 
-    def flows_to_be_steady(self) -> float | None:
-        """How many flows it takes to be steady; None where no number does, or where no flow arrives by the clock."""
+    def flows_to_be_steady(self) -> tuple[float, float] | None:
+        """How many flows it takes to be steady, at least and with room for slow schemes; None where no number does, or
+        where no flow arrives by the clock."""
 
     @property
     def doubts(self) -> list[str]:

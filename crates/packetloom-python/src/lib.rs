@@ -99,6 +99,7 @@ fn profile_guided() -> bool {
 #[pymodule]
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("ScenarioError", module.py().get_type::<ScenarioError>())?;
+    module.add("SLOWEST_FIT", packetloom::simulation::SLOWEST_FIT)?;
     module.add_class::<scenario::Scenario>()?;
     module.add_class::<scenario::Case>()?;
     module.add_class::<simulation::Simulation>()?;

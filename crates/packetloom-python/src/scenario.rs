@@ -1,7 +1,7 @@
 //! Scenarios and their cases.
 
 use crate::ScenarioError;
-use packetloom::simulation;
+use packetloom::simulation::{self, Settling};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use serde_json::Value as Json;
@@ -59,6 +59,8 @@ pub struct Case {
     id: OnceLock<String>,
     /// A forecast asks for it twice, and the network is built for it.
     size: OnceLock<Size>,
+    /// `check` asks for all of it, of some cases.
+    outlook: OnceLock<Outlook>,
 }
 
 /// What a case has to do, as far as its network and its traffic tell.
@@ -69,22 +71,65 @@ pub struct Size {
     pub operations: u64,
 }
 
+/// What network and traffic come to, as a person is told of them before a run.
+struct Outlook {
+    of_network: Vec<String>,
+    of_traffic: Vec<String>,
+    of_scheme: Vec<String>,
+    doubts: Vec<String>,
+    flows_to_be_steady: Option<(f64, f64)>,
+    is_overloaded: bool,
+}
+
+impl Outlook {
+    fn of(built: &simulation::Simulation) -> Outlook {
+        let settling = built.settling();
+        let of_sources = built.facts().iter().map(ToString::to_string);
+        let doubts = built.doubts().into_iter();
+        Outlook {
+            of_network: built.network_facts(),
+            of_traffic: of_sources.chain(settling.iter().flat_map(Settling::facts)).collect(),
+            of_scheme: built.scheme_facts(),
+            doubts: doubts.map(|doubt| format!("{}: {}", doubt.key, doubt.message)).collect(),
+            flows_to_be_steady: settling.as_ref().and_then(Settling::needed_flows),
+            is_overloaded: settling.is_some_and(|settling| settling.is_overloaded()),
+        }
+    }
+}
+
 impl From<packetloom::scenario::Case> for Case {
     fn from(core: packetloom::scenario::Case) -> Case {
-        Case { core, id: OnceLock::new(), size: OnceLock::new() }
+        Case { core, id: OnceLock::new(), size: OnceLock::new(), outlook: OnceLock::new() }
     }
 }
 
 impl Case {
+    fn built(&self) -> PyResult<simulation::Simulation> {
+        simulation::Simulation::new(self.core.clone()).map_err(|complaint| complaint_error(&complaint))
+    }
+
     /// What it has to do; its network is built once for it.
     pub fn size(&self) -> PyResult<Size> {
         if let Some(size) = self.size.get() {
             return Ok(*size);
         }
-        let built = simulation::Simulation::new(self.core.clone())
-            .map_err(|complaint| complaint_error(&complaint))?;
+        Ok(self.keep_size(self.built()?))
+    }
+
+    fn keep_size(&self, built: simulation::Simulation) -> Size {
         let (ports, operations) = (built.ports(), built.operations());
-        Ok(*self.size.get_or_init(|| Size { demand: built.demand(), ports, operations }))
+        *self.size.get_or_init(|| Size { demand: built.demand(), ports, operations })
+    }
+
+    /// What is said of it, and what it has to do by the same building of its network.
+    fn outlook(&self) -> PyResult<&Outlook> {
+        if let Some(outlook) = self.outlook.get() {
+            return Ok(outlook);
+        }
+        let built = self.built()?;
+        let outlook = self.outlook.get_or_init(|| Outlook::of(&built));
+        self.keep_size(built);
+        Ok(outlook)
     }
 }
 
@@ -132,20 +177,15 @@ impl Case {
 
     /// Whether links are offered what they carry, or more: then no run is steady, however long.
     fn is_overloaded(&self) -> PyResult<bool> {
-        let built = simulation::Simulation::new(self.core.clone())
-            .map_err(|complaint| complaint_error(&complaint))?;
-        Ok(built.is_overloaded())
+        Ok(self.outlook()?.is_overloaded)
     }
 
     /// What the network comes to, what each source of traffic does, and what is not in the scenario but follows for the
     /// case's scheme.
     #[getter]
     fn facts(&self) -> PyResult<(Vec<String>, Vec<String>, Vec<String>)> {
-        let simulation = simulation::Simulation::new(self.core.clone())
-            .map_err(|complaint| complaint_error(&complaint))?;
-        let mut of_traffic: Vec<String> = simulation.facts().iter().map(ToString::to_string).collect();
-        of_traffic.extend(simulation.settling_facts());
-        Ok((simulation.network_facts(), of_traffic, simulation.scheme_facts()))
+        let Outlook { of_network, of_traffic, of_scheme, .. } = self.outlook()?;
+        Ok((of_network.clone(), of_traffic.clone(), of_scheme.clone()))
     }
 
     /// Flows, and data packets times links, of what the case has the network carry; nothing where that depends on how
@@ -154,19 +194,16 @@ impl Case {
         py.detach(|| Ok(self.size()?.demand.map(|demand| (demand.flows, demand.packet_hops))))
     }
 
-    /// How many flows it takes to be steady; nothing where no number does, or where no flow arrives by the clock.
-    fn flows_to_be_steady(&self) -> PyResult<Option<f64>> {
-        let simulation = simulation::Simulation::new(self.core.clone())
-            .map_err(|complaint| complaint_error(&complaint))?;
-        Ok(simulation.flows_to_be_steady())
+    /// How many flows it takes to be steady, at least and with room for slow schemes; nothing where no number does, or
+    /// where no flow arrives by the clock.
+    fn flows_to_be_steady(&self) -> PyResult<Option<(f64, f64)>> {
+        Ok(self.outlook()?.flows_to_be_steady)
     }
 
     /// What was probably not meant, as only the network and the traffic show together.
     #[getter]
     fn doubts(&self) -> PyResult<Vec<String>> {
-        let simulation = simulation::Simulation::new(self.core.clone())
-            .map_err(|complaint| complaint_error(&complaint))?;
-        Ok(simulation.doubts().iter().map(|doubt| format!("{}: {}", doubt.key, doubt.message)).collect())
+        Ok(self.outlook()?.doubts.clone())
     }
 }
 

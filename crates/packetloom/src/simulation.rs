@@ -31,6 +31,7 @@ pub use footing::{Unequal, unequal};
 pub use jobs::{IterationRow, JobRow, OperationRow};
 pub use monitor::{Monitor, Progress};
 pub use outcome::{ClassSample, Control, FlowSample, Outcome, PortRow};
+pub use settling::{SLOWEST_FIT, Settling};
 pub use stragglers::RankRow;
 pub use timelines::Timeline;
 pub use trial::{Cost, Trial};
@@ -64,7 +65,7 @@ use monitor::Goal;
 use network_facts::network_facts;
 use planned::run_central;
 use preset_fact::preset_fact;
-use settling::{Settling, with_warm_up};
+use settling::with_warm_up;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
 use warnings::{never_asked, unfinished, unmeasured};
@@ -255,25 +256,10 @@ impl Simulation {
         of_jobs.sum()
     }
 
-    /// How long flows arrive, how long queues take to settle, and whether the case can be steady; nothing where no flow
-    /// arrives by the clock.
-    pub fn settling_facts(&self) -> Vec<String> {
+    /// How long queues take to settle, and whether the case can be steady; nothing where no flow arrives by the clock.
+    pub fn settling(&self) -> Option<Settling> {
         let Setting { case, topology, .. } = &self.setting;
         Settling::of(case, &self.workload, &self.environment, topology)
-            .map_or_else(Vec::new, |settling| settling.facts())
-    }
-
-    /// How many flows it takes to be steady; `None` where no number does, or where no flow arrives by the clock.
-    pub fn flows_to_be_steady(&self) -> Option<f64> {
-        let Setting { case, topology, .. } = &self.setting;
-        Settling::of(case, &self.workload, &self.environment, topology)?.needed_flows()
-    }
-
-    /// Whether links are offered what they carry, or more, by flows that arrive by the clock.
-    pub fn is_overloaded(&self) -> bool {
-        let Setting { case, topology, .. } = &self.setting;
-        Settling::of(case, &self.workload, &self.environment, topology)
-            .is_some_and(|settling| settling.is_overloaded())
     }
 
     /// What is not in the scenario, but follows for the scheme: marking thresholds of other rates, and whether credit

@@ -7,23 +7,28 @@ from dataclasses import replace
 
 from packetloom import _core
 from packetloom.forecast import HOPS_PER_CPU_S
-from packetloom.new.text import ENOUGH, FLOWS, Answers
+from packetloom.new.text import FLOWS, Answers
 
+ENOUGH = "long enough to be steady, as far as sizes and loads tell; the run tests it"
+AT_LEAST = "long enough where flows hardly slow each other down; {:.0f} has room for slow schemes; the run tests it"
+TOO_FEW = "too few to be steady, which takes {:.0f}: the first flows of a network that starts empty"
 MOST_CPU_S = 60.0
 """A first scenario is to be over in a minute, about."""
 
 
 def long_enough(answers: Answers, cases: Sequence[_core.Case]) -> Answers:
-    """With as many flows as every case needs to be steady; if that takes long, with few, and with what it takes."""
+    """With as many flows as every case needs to be steady, with room for slow schemes; if that takes long, with as many
+    as it takes at least, or with few, and with what it takes."""
     needed = [case.flows_to_be_steady() for case in _of_one_seed(cases)]
     known = [flows for flows in needed if flows is not None]
     if len(known) < len(needed):
         return replace(answers, about_flows="no number is steady in every case here: `packetloom check` says why")
-    most = max(known, default=0.0)
-    if most <= FLOWS or most / FLOWS * _cpu_s(cases) <= MOST_CPU_S:
-        return replace(answers, flows=max(FLOWS, round(most)), about_flows=ENOUGH)
-    about = f"too few to be steady, which takes {most:.0f}: the first flows of a network that starts empty"
-    return replace(answers, about_flows=about)
+    least, with_room = (max(FLOWS, *(each[place] for each in known)) for place in (0, 1))
+    cpu_s = _cpu_s(cases) / FLOWS
+    for flows, about in ((with_room, ENOUGH), (least, AT_LEAST.format(with_room))):
+        if flows <= FLOWS or flows * cpu_s <= MOST_CPU_S:
+            return replace(answers, flows=round(flows), about_flows=about)
+    return replace(answers, about_flows=TOO_FEW.format(with_room))
 
 
 def _of_one_seed(cases: Sequence[_core.Case]) -> list[_core.Case]:

@@ -17,12 +17,11 @@ from packetloom.new.recipes import DEPLOYED_GBPS, scaled
 SCHEMA = "packetloom.schema.json"
 """The file that the scenario's first line tells an editor to complete by."""
 FLOWS = 1000
-ENOUGH = "enough for queues to settle; more flows, more certain tails"
 WHOLE, AT = "never", " # never: the network is whole"
 MOST_BESIDE = 80
 """A longer explanation does not stand beside its key."""
 LOADS = (0.3, 0.5)
-"""At which so many flows of web search last four times as long as queues take to settle, on sixteen hosts."""
+"""At which web search is steady within a minute or two, on sixteen hosts."""
 SEEDS = 3
 
 

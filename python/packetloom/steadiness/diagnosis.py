@@ -43,10 +43,9 @@ RESOLUTION = 0.25
 """A drift of this part of the mean has to be seen: where its interval is wider to either side, the run is too short."""
 MOST_CUT = 0.05
 """Of the flows' lifetimes after the last arrival, and of the flows that never finished."""
-SLOWEST_FIT = 4.0
-"""So often do the slowest flows have to fit into the time for which flows arrive, as `check` has it of the largest."""
 SLOWEST = 0.99
-"""All but one flow in a hundred take no longer than these."""
+"""All but one flow in a hundred take no longer than these, which have to fit into the time for which flows arrive as
+often as `check` and `new` have it beforehand (`_core.SLOWEST_FIT`)."""
 STILL_GROWING = 0.5
 """What rises as much, or half as much, from the middle third to the last as before settles at nothing yet."""
 UNKNOWN = Contrast(0.0, math.inf, 1.0)
@@ -113,7 +112,12 @@ class Steadiness:
     @property
     def is_short(self) -> bool:
         """Whether the slowest flows take so long that a run of this length holds few of them after each other."""
-        return SLOWEST_FIT * self.slowest_ns > self.arrivals_ns
+        return self.missing > 1
+
+    @property
+    def missing(self) -> float:
+        """For how many times as long flows have to arrive, if the slowest take no longer then."""
+        return _core.SLOWEST_FIT * self.slowest_ns / self.arrivals_ns
 
     @property
     def steady(self) -> bool | None:

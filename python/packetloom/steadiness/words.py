@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal
 
@@ -116,19 +117,25 @@ def _too_short(short: Sequence[Point]) -> str:
     """The whole case comes before its sizes, and what is seen least before what takes long."""
     if not short:
         return ""
-    entity, condition, one = max(short, key=lambda point: (not point[2].kind, point[2].is_blind, point[2].drift.half))
+    entity, condition, one = max(short, key=_urgency)
     where = f"{entity}{condition.where and f' {condition.where}'}"
     whole = f"{one.kind} under {where}" if one.kind else where
     more = f" (and {len(short) - 1} more)" if len(short) > 1 else ""
     lasts, took = said(one.arrivals_ns, "ns"), said(one.slowest_ns, "ns")
+    longer = f"run {significant(math.ceil(10 * one.missing) / 10, 3)} times as long, or longer"
     why = (
         f"could drift by {significant(100 * one.drift.half, 2)} % of the mean unseen; run more flows or seeds"
         if one.is_blind
-        else f"arrive for {lasts}, and their slowest one in a hundred takes {took}; run longer"
+        else f"arrive for {lasts}, and their slowest one in a hundred takes {took}; {longer}"
         if one.kind
-        else f"has arrivals for {lasts}, and the slowest flow in a hundred takes {took}; run longer"
+        else f"has arrivals for {lasts}, and the slowest flow in a hundred takes {took}; {longer}"
     )
     return f"Too short to tell whether it is steady: {whole}{more} {why}."
+
+
+def _urgency(point: Point) -> tuple[bool, bool, float]:
+    one = point[2]
+    return not one.kind, one.is_blind, one.drift.half if one.is_blind else one.missing
 
 
 def _cases(count: int) -> str:
