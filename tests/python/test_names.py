@@ -15,6 +15,7 @@ import pytest
 import packetloom
 from packetloom import claims, live, notebook
 from packetloom.cli import main
+from packetloom.errors import PacketloomError
 from packetloom.exchange import export
 from packetloom.plots import plot, save_figure
 from packetloom.progress import RunningCase, Snapshot
@@ -54,6 +55,12 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Results:
 @pytest.fixture
 def wide(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "200")
+
+
+def test_a_name_that_fills_every_table_is_refused() -> None:
+    scheme = SCENARIO["scheme"][0] | {"name": "T" * 201}  # type: ignore[index]
+    with pytest.raises(PacketloomError, match=r"scheme\[0\].name: is longer than 200 letters"):
+        read_plan(SCENARIO | {"scheme": [scheme]})
 
 
 @pytest.mark.usefixtures("wide")

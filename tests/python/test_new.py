@@ -151,6 +151,12 @@ def test_what_it_writes_is_what_a_run_calls_long_enough(tmp_path: Path, monkeypa
     assert not whole.is_short
 
 
+@pytest.mark.parametrize("rate", ["9" * 400 + "Gbps", "0Gbps", "10"])
+def test_a_rate_that_no_link_has(rate: str) -> None:
+    with pytest.raises(PacketloomError, match="write a rate with its unit"):
+        choices.gbps("--rate", rate)
+
+
 SIZES = "1000,0.5\n20000,0.9\n1000000,1\n"
 
 
