@@ -31,6 +31,9 @@ PAGE_OF = {
     "pattern": "workload",
     "deadlines": "workload",
     "lengths": "transport",
+    "scheduler": "queue",
+    "aqm": "queue",
+    "buffer": "queue",
 }
 """Sections that are on another's page."""
 

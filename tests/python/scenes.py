@@ -69,6 +69,19 @@ OF_QUEUE: dict[str, Json] = {
     "shared-buffer": LOSSLESS,
     "cbfc": {"lossless": [1], "credits": "16KB", "ecn_min": "5KB", "ecn_max": "20KB"},
     "ndp": {"ecn_min": "7.5KB", "ecn_max": "29KB"},
+    "egress": {"scheduler": "fair-queueing", "aqm": "sojourn", "buffer": {"kind": "private", "capacity": "30KB"}},
+}
+OF_PART: dict[str, Json] = {
+    "strict": {"classes": 2},
+    "dwrr": {"weights": [2, 1]},
+    "fair-queueing": {"queues": 4},
+    "threshold": {"mark_above": "9KB"},
+    "red": {"min": "3KB", "max": "20KB", "max_probability": 0.2},
+    "codel": {"target": "5us", "interval": "30us"},
+    "pie": {"target": "5us", "update": "10us", "max_burst": "50us", "alpha": 1250.0, "beta": 12500.0},
+    "sojourn": {"mark_above": "8us"},
+    "pool": {"size": "60KB"},
+    "private": {"capacity": "30KB"},
 }
 UNDER_QUEUE = {
     "pfabric": "line-rate",
@@ -77,7 +90,7 @@ UNDER_QUEUE = {
     "shared-buffer": "dcqcn",
     "weighted-fair": "numfabric",
 }
-UNDER_QUEUE |= dict.fromkeys(("ecn", "red", "cbfc", "python"), "dctcp")
+UNDER_QUEUE |= dict.fromkeys(("ecn", "red", "cbfc", "python", "egress"), "dctcp")
 UNDER_ROUTING = {"permutation": "ndp", "controller": "syn"}
 UNDER_ROUTING |= dict.fromkeys(("oblivious", "bitmap", "reps", "reps-legacy", "mixed", "python"), "uec")
 UNDER_ROUTING |= dict.fromkeys(("conweave", "letflow", "conga", "drill"), "dcqcn")
@@ -283,6 +296,8 @@ def scene(section: str, kind: str) -> tuple[Json, Where]:
             if kind == "cbfc":
                 del made["fault"]
             return made, ["scheme", 0, "queue"]
+        case "scheduler" | "aqm" | "buffer":
+            return _of_egress(section, kind)
         case "routing" | "weight":
             return _of_routing("wcmp" if section == "weight" else kind, section)
         case "connections" | "queue-pairs" | "lengths":
@@ -302,6 +317,17 @@ def scene(section: str, kind: str) -> tuple[Json, Where]:
             made["fault"] = [{"kind": kind, **OF_FAULT[kind]}]
             return made, ["fault", 0]
     return _of_tcp(section, kind)
+
+
+def _of_egress(section: str, kind: str) -> tuple[Json, Where]:
+    parts = {
+        "scheduler": {"kind": "fifo"},
+        "aqm": {"kind": "codel", **OF_PART["codel"]},
+        "buffer": {"kind": "private", "capacity": "30KB"},
+    }
+    parts[section] = {"kind": kind, **OF_PART.get(kind, {})}
+    made = _with_transport("line-rate" if kind == "pfabric" else "dctcp", {"kind": "egress", **parts})
+    return made, ["scheme", 0, "queue", section]
 
 
 def _of_routing(kind: str, section: str) -> tuple[Json, Where]:

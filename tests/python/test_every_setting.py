@@ -320,6 +320,7 @@ VALUES: dict[str, list[Json]] = {
     "transport.cutoffs": [["1KB", "10KB", "20KB"]],
     "transport.weights": [[1, 5, 2]],
     "queue.weights": [[1, 5]],
+    "scheduler.weights": [[1, 5]],
     "queue.lossless": [[1], [2], [5], []],
     "queue.port": [{"kind": "drop-tail", "capacity": "12KB"}],
     "queue.queue": [{"kind": "drop-tail", "capacity": "9KB"}],

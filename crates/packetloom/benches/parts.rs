@@ -10,7 +10,7 @@ use packetloom::control::matching::{Candidate, greedy};
 use packetloom::engine::{Calendar, Due};
 use packetloom::packet::{Kind, Packet};
 use packetloom::packets::Packets;
-use packetloom::queue::{Buffer, Counts, Holds};
+use packetloom::queue::{Buffer, Counts, Env, Holds};
 use packetloom::random::{Purpose, Stream};
 use packetloom::routing::{self, Router};
 use packetloom::scenario::Scenario;
@@ -97,6 +97,8 @@ fn calendar(bencher: Bencher<'_, '_>, on_the_way: usize) {
     "\"fair\"",
     "{ kind = \"classes\", strict = 8, queue = \"drop-tail\" }",
     "{ kind = \"classes\", weights = [4, 1], queue = \"pfabric\" }",
+    "{ kind = \"egress\", aqm = \"codel\" }",
+    "{ kind = \"egress\", scheduler = \"fair-queueing\", aqm = \"codel\" }",
 ])]
 fn queue(bencher: Bencher<'_, '_>, queue: &str) {
     let (_, scheme) = parts(queue, "\"ecmp\"");
@@ -106,14 +108,17 @@ fn queue(bencher: Bencher<'_, '_>, queue: &str) {
     let mut buffer = Buffer::build(&scheme.component("queue"));
     for number in 0..12 {
         let id = packets.add(packet(number, &mut random));
-        buffer.put(id, &mut packets, 0, None, (&mut random, &mut counts));
+        let (packets, random, counts) = (&mut packets, &mut random, &mut counts);
+        buffer.put(id, None, &mut Env { now: Time::ZERO, packets, random, counts, serving_bytes: 0 });
     }
     bencher.counter(ItemsCount::new(PACKETS)).bench_local(|| {
         for number in 0..PACKETS {
             let id = packets.add(packet(number, &mut random));
-            buffer.put(id, &mut packets, 0, None, (&mut random, &mut counts));
-            if let Some(id) = buffer.take(&mut packets, (&mut random, &mut counts)) {
-                packets.take(id);
+            let (packets, random, counts) = (&mut packets, &mut random, &mut counts);
+            let env = &mut Env { now: Time::ZERO, packets, random, counts, serving_bytes: 0 };
+            buffer.put(id, None, env);
+            if let Some(id) = buffer.take(env) {
+                env.packets.take(id);
             }
         }
     });

@@ -151,6 +151,53 @@ fn fingerprints_are_pinned_for_every_scheme() {
 }
 
 #[test]
+fn ports_of_parts_are_pinned_and_do_not_depend_on_windows_nor_threads() {
+    let codel =
+        r#"{ kind = "egress", aqm = { kind = "codel", target = "10us", interval = "100us", ecn = false } }"#;
+    let fq_codel = r#"{ kind = "egress", scheduler = { kind = "fair-queueing", queues = 16 }, aqm = { kind = "codel", target = "10us", interval = "100us" }, buffer = { kind = "private", capacity = "40KB" } }"#;
+    let pie = r#"{ kind = "egress", aqm = { kind = "pie", target = "10us", update = "20us", max_burst = "100us", alpha = 1000.0, beta = 10000.0 } }"#;
+    let dwrr = r#"{ kind = "egress", scheduler = { kind = "dwrr", weights = [4, 2, 1], strict = 1 }, aqm = { kind = "sojourn", mark_above = "15us" } }"#;
+    let strict = r#"{ kind = "egress", scheduler = "strict", aqm = { kind = "red", min = "5KB", max = "30KB", max_probability = 0.5 } }"#;
+    let pfabric = r#"{ kind = "egress", scheduler = "pfabric", buffer = { kind = "pool", size = "40KB" } }"#;
+    let fair = r#"{ kind = "egress", scheduler = "weighted-fair", aqm = { kind = "threshold", mark_above = "15KB" } }"#;
+    for (transport, queue, pinned) in [
+        ("tcp", codel, "@codel"),
+        ("dctcp", fq_codel, "@fq_codel"),
+        ("dctcp", pie, "@pie"),
+        ("pias", dwrr, "@dwrr"),
+        ("pias", strict, "@strict"),
+        ("line-rate", pfabric, "@pfabric"),
+        ("dctcp", fair, "@fair"),
+    ] {
+        let toml = scenario(SMALL_FLOWS, transport, queue, "ecmp", 150);
+        assert_eq!(fingerprint_of(&toml), pinned, "{queue}");
+        assert_same_whatever_the_windows_and_threads(&toml, queue, true);
+    }
+}
+
+#[test]
+fn parts_of_a_named_queue_give_its_bits() {
+    let ecn = r#"{ kind = "egress", aqm = { kind = "threshold", mark_above = "22.5KB" }, buffer = { kind = "private", capacity = "225KB" } }"#;
+    let pfabric =
+        r#"{ kind = "egress", scheduler = "pfabric", buffer = { kind = "private", capacity = "22.5KB" } }"#;
+    let weighted = r#"{ kind = "egress", scheduler = "weighted-fair", buffer = { kind = "private", capacity = "60KB" } }"#;
+    let [pool, parts] = [
+        r#"{ kind = "red", pool = "60KB", pool_alpha = 0.5, min = "5KB", max = "20KB" }"#,
+        r#"{ kind = "egress", aqm = { kind = "red", min = "5KB", max = "20KB" }, buffer = { kind = "pool", size = "60KB", alpha = 0.5 } }"#,
+    ];
+    for (transport, named, parts) in [
+        ("dctcp", ECN, ecn),
+        ("dctcp", pool, parts),
+        ("line-rate", PFABRIC, pfabric),
+        ("numfabric", WEIGHTED, weighted),
+    ] {
+        let [named, parts] =
+            [named, parts].map(|queue| fingerprint_of(&scenario(SMALL_FLOWS, transport, queue, "ecmp", 150)));
+        assert_eq!(named, parts, "{transport}");
+    }
+}
+
+#[test]
 fn rdma_is_pinned_too_and_does_not_depend_on_windows_nor_threads() {
     let pinned = [
         ("roce", "", LOSSLESS, "ecmp", "60191be478d52737"),

@@ -141,6 +141,11 @@ fn every_queue_works_on_any_graph() {
                 "{ kind = \"red\", min = \"10KB\", max = \"50KB\", max_probability = 0.5 }".to_owned(),
             ),
             "classes" => ("pias", "{ kind = \"classes\", strict = 8, queue = \"drop-tail\" }".to_owned()),
+            "egress" => (
+                "dctcp",
+                "{ kind = \"egress\", scheduler = \"fair-queueing\", aqm = { kind = \"codel\", target = \"10us\", interval = \"100us\" } }"
+                    .to_owned(),
+            ),
             "pfabric" => ("line-rate", "\"pfabric\"".to_owned()),
             "weighted-fair" => ("numfabric", "\"weighted-fair\"".to_owned()),
             "python" => {

@@ -46,6 +46,31 @@ const SCHEMES: [(&str, &str, &str); 55] = [
     ("fastpass", r#"{ kind = "pfabric", capacity = "30KB" }"#, "spray-round-robin"),
     ("flowtune", r#"{ kind = "drop-tail", capacity = "30KB" }"#, "ecmp"),
     ("tcp", r#""fair""#, "ecmp"),
+    (
+        "tcp",
+        r#"{ kind = "egress", aqm = { kind = "codel", target = "10us", interval = "100us", ecn = false } }"#,
+        "ecmp",
+    ),
+    (
+        "dctcp",
+        r#"{ kind = "egress", scheduler = { kind = "fair-queueing", queues = 8 }, aqm = { kind = "codel", target = "10us", interval = "100us" }, buffer = { kind = "private", capacity = "30KB" } }"#,
+        "ecmp",
+    ),
+    (
+        "dctcp",
+        r#"{ kind = "egress", aqm = { kind = "pie", target = "10us", update = "20us", max_burst = "100us", alpha = 1000.0, beta = 10000.0 }, buffer = { kind = "private", capacity = "60KB" } }"#,
+        "ecmp",
+    ),
+    (
+        "pias",
+        r#"{ kind = "egress", scheduler = { kind = "dwrr", weights = [4, 2, 1], strict = 1 }, aqm = { kind = "sojourn", mark_above = "15us" }, buffer = { kind = "private", capacity = "60KB" } }"#,
+        "ecmp",
+    ),
+    (
+        "line-rate",
+        r#"{ kind = "egress", scheduler = "pfabric", buffer = { kind = "pool", size = "60KB" } }"#,
+        "ecmp",
+    ),
     ("numfabric", r#""weighted-fair""#, "ecmp"),
     ("tcp", r#"{ kind = "weighted-fair", capacity = "30KB" }"#, "ecmp"),
     ("python", r#"{ kind = "drop-tail", capacity = "30KB" }"#, "ecmp"),

@@ -186,6 +186,12 @@ fn schemes() -> Vec<String> {
         format!("transport = \"line-rate\"\n{PFABRIC}\nnic = \"fair\""),
         format!("transport = \"min-tcp\"\n{PFABRIC}"),
         "transport = \"tcp\"\nqueue = { kind = \"drop-tail\", pool = \"60KB\" }\nnic = \"fair\"".to_owned(),
+        "transport = \"tcp\"\nqueue = { kind = \"egress\", scheduler = \"fair-queueing\", \
+         aqm = { kind = \"codel\", target = \"5us\", interval = \"50us\", ecn = false } }"
+            .to_owned(),
+        "transport = \"dctcp\"\nqueue = { kind = \"egress\", aqm = { kind = \"pie\", target = \"10us\", update = \"20us\", \
+         max_burst = \"100us\", alpha = 1000.0, beta = 10000.0 }, buffer = { kind = \"pool\", size = \"60KB\" } }"
+            .to_owned(),
         "transport = \"tcp\"\nqueue = \"drop-tail\"\nrouting = \"conga\"".to_owned(),
         format!("transport = \"rcp\"\n{PFABRIC}"),
         format!("transport = \"d3\"\n{PFABRIC}\nnic = \"fair\""),

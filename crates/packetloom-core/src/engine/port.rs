@@ -11,8 +11,8 @@ use crate::packet::{Kind, Packet};
 use crate::packets::{PacketId, Packets};
 use crate::prefetch::prefetch_lines;
 use crate::queue::{
-    Buffer, Built, Counts, Departure, Fifo, HeldFifo, Holds, Joined, Occupancy, Opening, Pool, SharedPort,
-    Site, Verdict,
+    Buffer, Built, Counts, Departure, Env, Fifo, HeldFifo, Holds, Joined, Occupancy, Opening, Pool,
+    SharedPort, Site, Verdict,
 };
 use crate::random::Stream;
 use crate::spec::Values;
@@ -355,10 +355,12 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
         }
         match &self.discipline {
             Discipline::Fifo(_) => self.accept_fifo(now, id, wires, pool),
-            Discipline::Buffered(_) if !self.is_direct => self.accept_held_back(now, id, wires),
             Discipline::Buffered(_) => {
-                if pool.is_none_or(|pool| self.finds_room(now, id, wires, pool)) {
+                if !pool.is_none_or(|pool| self.finds_room(now, id, wires, pool)) {
+                } else if self.is_direct {
                     self.accept_buffered(now, id, wires);
+                } else {
+                    self.accept_held_back(now, id, wires);
                 }
             }
             Discipline::Several => self.hand_on(now, id, wires),
@@ -496,9 +498,25 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
         if is_next || pool.admits(self.queued(), packet.size_bytes) {
             return true;
         }
+        if self.buffer().is_some_and(Buffer::evicts) {
+            self.displace(now, id, wires, pool);
+            return false;
+        }
         self.counters.drops += 1;
         wires.packets.take(id);
         false
+    }
+
+    /// Has a packet join for which the pool has no room, and drops others, or itself, until it has.
+    fn displace(&mut self, now: Time, id: PacketId, wires: &mut Wires<H>, pool: &Pool) {
+        let (counted, size_bytes) = (self.queued(), wires.packets.get(id).size_bytes);
+        let Discipline::Buffered(buffer) = &mut self.discipline else { return };
+        let (packets, random, counts) = (&mut wires.packets, &mut self.random, &mut self.counters);
+        let env = &mut Env { now, packets, random, counts, serving_bytes: 0 };
+        buffer.put(id, None, env);
+        while !pool.allows(counted, buffer.queued(), size_bytes) && buffer.evict(env) {}
+        self.waiting = buffer.is_ready();
+        self.note(now);
     }
 
     /// What waits in the buffer.
@@ -509,11 +527,11 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
     /// Puts a packet that cannot start now, but could at `start`, into the buffer.
     #[inline(always)]
     fn put(&mut self, now: Time, start: Time, id: PacketId, packets: &mut Packets<H>) -> Joined {
-        let opening = self.opening(now, start);
+        let opening = self.opening(start);
         let serving_bytes = if now < self.serving_until { self.serving_bytes } else { 0 };
         let Discipline::Buffered(buffer) = &mut self.discipline else { return Joined::Dropped };
-        let noted = (&mut self.random, &mut self.counters);
-        let joined = buffer.put(id, packets, serving_bytes, opening, noted);
+        let (random, counts) = (&mut self.random, &mut self.counters);
+        let joined = buffer.put(id, opening, &mut Env { now, packets, random, counts, serving_bytes });
         match joined {
             Joined::Booked => self.departures += 1,
             Joined::Waits => self.waiting = true,
@@ -523,12 +541,12 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
         joined
     }
 
-    /// For a packet that joins now and may start at `start`, if it may be booked.
+    /// For a packet that may start at `start`, if it may be booked.
     #[inline]
-    fn opening(&self, now: Time, start: Time) -> Option<Opening> {
+    fn opening(&self, start: Time) -> Option<Opening> {
         let Transmitter { framing_bytes, .. } = self.line;
         let byte_time = self.line.byte_time();
-        self.books.then_some(Opening { now, start, byte_time, framing_bytes })
+        self.books.then_some(Opening { start, byte_time, framing_bytes })
     }
 
     /// Has the queue's record, if there is one, know what waits.
@@ -558,7 +576,8 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
             return self.send(now, id, wires);
         }
         let Discipline::Buffered(buffer) = &mut self.discipline else { return };
-        buffer.put(id, &mut wires.packets, 0, None, (&mut self.random, &mut self.counters));
+        let (packets, random, counts) = (&mut wires.packets, &mut self.random, &mut self.counters);
+        buffer.put(id, None, &mut Env { now, packets, random, counts, serving_bytes: 0 });
         self.waiting = buffer.is_ready();
         self.note(now);
     }
@@ -759,7 +778,9 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
             self.follow();
             return start;
         };
-        let taken = buffer.take(&mut wires.packets, (&mut self.random, &mut self.counters));
+        let now = self.line.busy_until;
+        let (packets, random, counts) = (&mut wires.packets, &mut self.random, &mut self.counters);
+        let taken = buffer.take(&mut Env { now, packets, random, counts, serving_bytes: 0 });
         self.waiting = buffer.is_ready();
         let Some(id) = taken else {
             self.note_dropped();

@@ -1,12 +1,12 @@
 //! Which packets join a FIFO queue, and which are marked: drop-tail, ECN threshold, RED-style marking, shared
 //! buffers.
 
-use super::{Built, Occupancy, Queue, has_room, limit, pool_bytes};
+use super::{Built, Occupancy, Queue, Traits, has_room, limit};
 use crate::narrow::saturated;
 use crate::random::Stream;
 use crate::spec::{ALWAYS, Complaint, Component, Fallback, Kind, Made, Needs, Param, Value, Values};
 
-const CAPACITY: Param = Param {
+pub(super) const CAPACITY: Param = Param {
     name: "capacity",
     kind: Kind::Buffer,
     default: Fallback::Absent,
@@ -14,7 +14,7 @@ const CAPACITY: Param = Param {
     source: "packetloom",
     acts: ALWAYS,
 };
-const ADMITS: Param = Param {
+pub(super) const ADMITS: Param = Param {
     name: "admits",
     kind: Kind::Choice(&[WHAT_FITS, UNTIL_FULL]),
     default: Fallback::Value(WHAT_FITS),
@@ -39,11 +39,47 @@ const POOL_ALPHA: Param = Param {
     acts: &[Needs::Set("pool")],
 };
 
+pub(super) const MARK_ABOVE: Param = Param {
+    name: "mark_above",
+    kind: Kind::Buffer,
+    default: Fallback::Value("22.5KB"),
+    doc: "The marking threshold K: an arrival is marked when more than this waits before it.",
+    source: "pFabric §3: 22.5 KB",
+    acts: ALWAYS,
+};
+/// RED's thresholds.
+pub(super) const RED_PARAMS: &[Param] = &[
+    Param {
+        name: "min",
+        kind: Kind::Bytes,
+        default: Fallback::Value("5KB"),
+        doc: "Below this nothing is marked.",
+        source: "DCQCN §5: Kmin = 5 KB",
+        acts: ALWAYS,
+    },
+    Param {
+        name: "max",
+        kind: Kind::Bytes,
+        default: Fallback::Value("200KB"),
+        doc: "Above this everything is marked.",
+        source: "DCQCN §5: Kmax = 200 KB",
+        acts: ALWAYS,
+    },
+    Param {
+        name: "max_probability",
+        kind: Kind::Number(0.0, 1.0),
+        default: Fallback::Value("0.01"),
+        doc: "The probability of a mark as the queue reaches max.",
+        source: "DCQCN §5: Pmax = 1 %",
+        acts: ALWAYS,
+    },
+];
+
 const WHAT_FITS: &str = "what-fits";
 const UNTIL_FULL: &str = "until-full";
 
 /// Whether a packet joins while less than the capacity waits.
-fn admits_until_full(values: &Values) -> bool {
+pub(super) fn admits_until_full(values: &Values) -> bool {
     values.meaning("admits", &[(WHAT_FITS, false), (UNTIL_FULL, true)])
 }
 
@@ -53,10 +89,10 @@ const fn fifo(component: Component, queue: Queue) -> Made<Queue> {
         let beyond = if admits_until_full(values) { packet - 1 } else { 0 };
         Some(limit(values, "capacity", packet)?.saturating_add(beyond))
     };
-    Made { component, how: Queue { most_bytes, check: check_room, ..queue } }
+    Made { component, how: Queue { most_bytes, traits: |_| Traits::FIFO, check: check_room, ..queue } }
 }
 
-fn check_admits(values: &Values) -> Result<(), Complaint> {
+pub(super) fn check_admits(values: &Values) -> Result<(), Complaint> {
     if admits_until_full(values) && !matches!(values.get("capacity"), Value::Bytes(_)) {
         let message = "\"until-full\" is another rule only where the capacity is in bytes; write such a capacity, or leave this out";
         return Err(Complaint::new("admits", message));
@@ -67,20 +103,27 @@ fn check_admits(values: &Values) -> Result<(), Complaint> {
 fn check_room(values: &Values, packet_bytes: u64) -> Result<(), Complaint> {
     has_room(values, "capacity", packet_bytes)?;
     has_room(values, "pool", packet_bytes)?;
-    let Some(key) = ["mark_above", "min"].into_iter().find(|key| values.entries.contains_key(*key)) else {
-        return Ok(());
-    };
-    let Some(from) = limit(values, key, packet_bytes) else { return Ok(()) };
-    for room in ["capacity", "pool"] {
-        if let Some(most) = limit(values, room, packet_bytes).filter(|most| from >= *most) {
-            let message = format!(
-                "nothing is ever marked: that takes more than {from} B that wait, and {room} allows {most} B; write less \
-                 than {most}B, or a larger {room}"
-            );
-            return Err(Complaint::new(key, message));
-        }
-    }
-    Ok(())
+    let refused = |room| never_marks(values, limit(values, room, packet_bytes), room, packet_bytes);
+    ["capacity", "pool"].into_iter().find_map(refused).map_or(Ok(()), Err)
+}
+
+/// What is wrong where the threshold from which on a rule marks is beyond the most that some room allows.
+pub(super) fn never_marks(
+    rule: &Values,
+    most: Option<u64>,
+    room: &str,
+    packet_bytes: u64,
+) -> Option<Complaint> {
+    let marks_by_queue =
+        |key: &&str| matches!(rule.entries.get(*key), Some(Value::Bytes(_) | Value::Packets(_)));
+    let key = ["mark_above", "min"].into_iter().find(marks_by_queue)?;
+    let from = limit(rule, key, packet_bytes)?;
+    let most = most.filter(|most| from >= *most)?;
+    let message = format!(
+        "nothing is ever marked: that takes more than {from} B that wait, and {room} allows {most} B; write less than \
+         {most}B, or a larger {room}"
+    );
+    Some(Complaint::new(key, message))
 }
 
 /// The parameter of RED that its queue is too short for, if one is, and what that means.
@@ -114,20 +157,7 @@ pub const ECN: Made<Queue> = fifo(
         kind: "ecn",
         doc: "Drop-tail that marks an ECN-capable packet when more than a threshold waits as it arrives.",
         source: "DCTCP, SIGCOMM 2010, §3.1",
-        params: &[&[
-            CAPACITY,
-            ADMITS,
-            POOL,
-            POOL_ALPHA,
-            Param {
-                name: "mark_above",
-                kind: Kind::Buffer,
-                default: Fallback::Value("22.5KB"),
-                doc: "The marking threshold K: an arrival is marked when more than this waits before it.",
-                source: "pFabric §3: 22.5 KB",
-                acts: ALWAYS,
-            },
-        ]],
+        params: &[&[CAPACITY, ADMITS, POOL, POOL_ALPHA, MARK_ABOVE]],
         check: check_admits,
     },
     Queue {
@@ -146,37 +176,11 @@ pub const RED: Made<Queue> = fifo(
         kind: "red",
         doc: "Drop-tail that marks by the instantaneous queue: never below min, always above max, in between with a probability that rises linearly.",
         source: "Floyd and Jacobson, ToN 1993, on the instantaneous queue as DCQCN (SIGCOMM 2015, §3.1) has it",
-        params: &[&[
-            CAPACITY,
-            ADMITS,
-            POOL,
-            POOL_ALPHA,
-            Param {
-                name: "min",
-                kind: Kind::Bytes,
-                default: Fallback::Value("5KB"),
-                doc: "Below this nothing is marked.",
-                source: "DCQCN §5: Kmin = 5 KB",
-                acts: ALWAYS,
-            },
-            Param {
-                name: "max",
-                kind: Kind::Bytes,
-                default: Fallback::Value("200KB"),
-                doc: "Above this everything is marked.",
-                source: "DCQCN §5: Kmax = 200 KB",
-                acts: ALWAYS,
-            },
-            Param {
-                name: "max_probability",
-                kind: Kind::Number(0.0, 1.0),
-                default: Fallback::Value("0.01"),
-                doc: "The probability of a mark as the queue reaches max.",
-                source: "DCQCN §5: Pmax = 1 %",
-                acts: ALWAYS,
-            },
-        ]],
-        check: check_red,
+        params: &[&[CAPACITY, ADMITS, POOL, POOL_ALPHA], RED_PARAMS],
+        check: |values| {
+            check_thresholds(values)?;
+            check_admits(values)
+        },
     },
     Queue {
         marks: |values| {
@@ -187,16 +191,14 @@ pub const RED: Made<Queue> = fifo(
     },
 );
 
-fn between(values: &Values) -> Marking {
+pub(super) fn between(values: &Values) -> Marking {
     Marking::between(values.bytes("min"), values.bytes("max"), values.number("max_probability"))
 }
 
-fn check_red(values: &Values) -> Result<(), Complaint> {
-    if values.bytes("min") < values.bytes("max") {
-        check_admits(values)
-    } else {
-        Err(Complaint::new("min", "min must be below max"))
-    }
+/// RED's thresholds must leave room between them.
+pub(super) fn check_thresholds(values: &Values) -> Result<(), Complaint> {
+    let is_room = values.bytes("min") < values.bytes("max");
+    if is_room { Ok(()) } else { Err(Complaint::new("min", "min must be below max")) }
 }
 
 /// What a queue may hold.
@@ -288,12 +290,8 @@ pub struct Pool {
 impl Pool {
     /// The pool that a queue's values specify.
     pub fn build(values: &Values) -> Option<Pool> {
-        let size_bytes = pool_bytes(values)?;
-        Some(Pool {
-            size_bytes,
-            alpha_q10: saturated::<u64>(values.number("pool_alpha") * 1024.0),
-            used_bytes: 0,
-        })
+        let (size_bytes, alpha) = super::pool(values)?;
+        Some(Pool { size_bytes, alpha_q10: saturated::<u64>(alpha * 1024.0), used_bytes: 0 })
     }
 
     /// Whether a port with so much queued may take a packet in.
@@ -301,6 +299,14 @@ impl Pool {
         let free = self.size_bytes - self.used_bytes;
         let size = u64::from(size_bytes);
         size <= free && (queued.bytes + size) << 10 <= free.saturating_mul(self.alpha_q10)
+    }
+
+    /// The same where the packet has joined meanwhile and others of its port may have gone; so much waited there when
+    /// [`Pool::used_bytes`] was counted.
+    pub fn allows(&self, counted: Occupancy, queued: Occupancy, size_bytes: u16) -> bool {
+        let before = Occupancy { bytes: queued.bytes.saturating_sub(size_bytes.into()), packets: 0 };
+        let used_bytes = self.used_bytes - counted.bytes + before.bytes;
+        used_bytes <= self.size_bytes && Pool { used_bytes, ..*self }.admits(before, size_bytes)
     }
 }
 
@@ -319,12 +325,17 @@ impl Admission {
         Admission { capacity: Limit::None, until_full: false, marking: Marking::Never };
 
     /// What does not fit into a queue's `capacity` is dropped; what joins is marked so.
-    fn of(values: &Values, marking: Marking) -> Admission {
+    pub(super) fn of(values: &Values, marking: Marking) -> Admission {
         Admission {
             capacity: Limit::of(values.get("capacity")),
             until_full: admits_until_full(values),
             marking,
         }
+    }
+
+    /// Whether more waits than may.
+    pub(super) fn is_exceeded_by(&self, queued: Occupancy) -> bool {
+        self.capacity.exceeded_by(queued)
     }
 
     /// Whether the rule looks at what is queued at all.

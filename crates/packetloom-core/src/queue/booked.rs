@@ -8,8 +8,6 @@ use crate::units::{ByteTime, Time};
 /// What there is to know of a link when a packet joins the queue before it.
 #[derive(Clone, Copy, Debug)]
 pub struct Opening {
-    /// When it joins.
-    pub now: Time,
     /// The earliest it may start: the link is free then, if only what is booked goes before it.
     pub start: Time,
     /// How long a byte takes.
@@ -41,7 +39,7 @@ impl Booked {
     /// Counts a packet, unless it differs from those before it, or does not follow them at once. Returns whether it
     /// did.
     #[inline(always)]
-    pub fn add(&mut self, size_bytes: u16, Opening { start, byte_time, framing_bytes, .. }: Opening) -> bool {
+    pub fn add(&mut self, size_bytes: u16, Opening { start, byte_time, framing_bytes }: Opening) -> bool {
         if self.packets == 0 {
             let takes = byte_time.of(u64::from(size_bytes) + u64::from(framing_bytes));
             *self = Booked { first: start, end: start, takes, packets: 0, size_bytes };
@@ -91,7 +89,7 @@ mod tests {
 
     fn opening(start: u64) -> Opening {
         let byte_time = ByteTime::at(Rate::from_gbps(8));
-        Opening { now: Time::ZERO, start: Time(start), byte_time, framing_bytes: 36 }
+        Opening { start: Time(start), byte_time, framing_bytes: 36 }
     }
 
     #[test]

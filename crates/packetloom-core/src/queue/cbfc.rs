@@ -12,13 +12,12 @@ use super::shared_buffer::{
     CARRIES, LARGEST_BUFFER, MARKING_PARAMS, Thresholds, check_marking, class_in, lossless, next_in_turn,
     numbers,
 };
-use super::{Buffer, Built, Counts, Departure, Holds, Joined, Occupancy, Opening, Queue, Site};
+use super::{Buffer, Built, Departure, Env, Holds, Joined, Occupancy, Opening, Queue, Site};
 use super::{CLASSES, CONTROL, charged_class};
 use crate::link_message::LinkMessage;
 use crate::narrow::narrow;
 use crate::packet::{Kind as PacketKind, Packet};
 use crate::packets::{PacketId, Packets};
-use crate::random::Stream;
 use crate::spec::{ALWAYS, Complaint, Component, Fallback, Kind, Made, Param, Values};
 use crate::topology::{Link, Topology};
 use crate::units::Time;
@@ -315,14 +314,8 @@ impl Cbfc {
 
 impl Holds for Cbfc {
     // What is charged fits: the link that brought it had credit for it, and a host's own packets have no limit.
-    fn put<H: Copy + Default>(
-        &mut self,
-        id: PacketId,
-        packets: &mut Packets<H>,
-        _: u16,
-        _: Option<Opening>,
-        (_, counts): (&mut Stream, &mut Counts),
-    ) -> Joined {
+    fn put<H: Copy + Default>(&mut self, id: PacketId, _: Option<Opening>, env: &mut Env<'_, H>) -> Joined {
+        let Env { packets, counts, .. } = env;
         let packet = packets.get(id);
         if packet.kind == PacketKind::Link {
             self.updates.push_back(id, packets);
@@ -344,11 +337,8 @@ impl Holds for Cbfc {
         Joined::Waits
     }
 
-    fn take<H: Copy + Default>(
-        &mut self,
-        packets: &mut Packets<H>,
-        (random, counts): (&mut Stream, &mut Counts),
-    ) -> Option<PacketId> {
+    fn take<H: Copy + Default>(&mut self, env: &mut Env<'_, H>) -> Option<PacketId> {
+        let Env { packets, random, counts, .. } = env;
         self.last = None;
         if let Some(update) = self.updates.pop_front(packets) {
             return Some(update);

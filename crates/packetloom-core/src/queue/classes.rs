@@ -3,10 +3,9 @@
 //! Surplus round robin (Adiseshu, Parulkar and Varghese, SIGCOMM 1996) shares the link by bytes: a class sends while
 //! its balance is above zero, so which packet it sends is chosen only when the link is free.
 
-use super::{Admission, Buffer, Built, Counts, Holds, Joined, Occupancy, Opening, Queue, Verdict};
+use super::{Admission, Buffer, Built, Env, Holds, Joined, Occupancy, Opening, Queue, Traits, Verdict};
 use crate::narrow::{exact, narrow};
 use crate::packets::{PacketId, Packets};
-use crate::random::Stream;
 use crate::spec::{ALWAYS, Complaint, Component, Fallback, Kind, Made, Param, Value, Values};
 use std::collections::VecDeque;
 
@@ -88,6 +87,8 @@ pub const QUEUE: Made<Queue> = Made {
         trims_to_bytes: |values| super::trims_to_bytes(&values.component("queue")),
         returns_to_sender: |values| super::returns_to_sender(&values.component("queue")),
         classes: |values| Some(count(values)),
+        levels: |values| values.optional_count("strict").unwrap_or(1),
+        traits: |_| Traits::CLASSES,
         ties_as_ns3: |values| values.text("ties") == "ns-3",
         check: check_rooms,
         ..Queue::new(|values| Built::Held(Buffer::Classes(Box::new(Classes::build(values)))))
@@ -120,7 +121,7 @@ fn most_bytes(values: &Values, packet_bytes: u64) -> Option<u64> {
 const MOST_IN_RING: u64 = 64;
 
 /// More classes than a packet's field can number.
-const MOST_CLASSES: u64 = 256;
+pub(super) const MOST_CLASSES: u64 = 256;
 
 fn check(values: &Values) -> Result<(), Complaint> {
     let weights = values.optional_list("weights").map(|weights| weights.len() as u64);
@@ -212,35 +213,41 @@ impl Classes {
     }
 
     /// The next packet of the classes.
-    fn choose<H: Copy + Default>(
-        &mut self,
-        packets: &mut Packets<H>,
-        chance: (&mut Stream, &mut Counts),
-    ) -> Option<PacketId> {
+    fn choose<H: Copy + Default>(&mut self, env: &mut Env<'_, H>) -> Option<PacketId> {
         if self.in_classes() == 0 {
             None
         } else if self.is_strict {
-            self.take_first(packets, chance)
+            self.take_first(env)
         } else {
-            self.take_in_turn(packets, chance)
+            self.take_in_turn(env)
         }
     }
 
-    fn take_first<H: Copy + Default>(
-        &mut self,
-        packets: &mut Packets<H>,
-        chance: (&mut Stream, &mut Counts),
-    ) -> Option<PacketId> {
-        let waiting = self.classes.iter_mut().find(|class| class.buffer.queued().packets > 0)?;
-        waiting.buffer.take(packets, chance)
+    fn take_first<H: Copy + Default>(&mut self, env: &mut Env<'_, H>) -> Option<PacketId> {
+        while let Some(waiting) = self.classes.iter().position(|class| class.buffer.queued().packets > 0) {
+            if let Some(id) = self.take_from(waiting, env) {
+                return Some(id);
+            }
+        }
+        None
     }
 
-    fn take_in_turn<H: Copy + Default>(
-        &mut self,
-        packets: &mut Packets<H>,
-        chance: (&mut Stream, &mut Counts),
-    ) -> Option<PacketId> {
-        loop {
+    /// The next packet of a class, which may drop others before, or all.
+    fn take_from<H: Copy + Default>(&mut self, class: usize, env: &mut Env<'_, H>) -> Option<PacketId> {
+        let buffer = &mut self.classes[class].buffer;
+        let before = buffer.queued();
+        let taken = buffer.take(env);
+        let left = taken.map_or_else(Occupancy::default, |id| Occupancy {
+            bytes: env.packets.get(id).size_bytes.into(),
+            packets: 1,
+        }) + buffer.queued();
+        self.queued.bytes -= before.bytes - left.bytes;
+        self.queued.packets -= before.packets - left.packets;
+        taken
+    }
+
+    fn take_in_turn<H: Copy + Default>(&mut self, env: &mut Env<'_, H>) -> Option<PacketId> {
+        while self.in_classes() > 0 {
             let class = &mut self.classes[self.turn];
             if class.buffer.queued().packets == 0 {
                 class.balance_bytes = class.balance_bytes.min(0);
@@ -250,37 +257,30 @@ impl Classes {
                     self.served = true;
                 }
                 if class.balance_bytes > 0 {
-                    let id = class.buffer.take(packets, chance)?;
-                    class.balance_bytes -= i64::from(packets.get(id).size_bytes);
+                    let Some(id) = self.take_from(self.turn, env) else { continue };
+                    self.classes[self.turn].balance_bytes -= i64::from(env.packets.get(id).size_bytes);
                     return Some(id);
                 }
             }
             self.turn = (self.turn + 1) % self.classes.len();
             self.served = false;
         }
+        None
     }
 }
 
 impl Holds for Classes {
     // A class number beyond the last counts as the last.
-    fn put<H: Copy + Default>(
-        &mut self,
-        id: PacketId,
-        packets: &mut Packets<H>,
-        serving_bytes: u16,
-        _: Option<Opening>,
-        (random, counts): (&mut Stream, &mut Counts),
-    ) -> Joined {
-        let packet = packets.get_mut(id);
+    fn put<H: Copy + Default>(&mut self, id: PacketId, _: Option<Opening>, env: &mut Env<'_, H>) -> Joined {
+        let packet = env.packets.get_mut(id);
         if self.ring.len() < self.most_in_ring {
             self.queued.add(packet.size_bytes);
             self.ring.push_back(id);
             return Joined::Waits;
         }
-        let verdict = self.port.judge(self.queued, packet.size_bytes, random);
+        let verdict = self.port.judge(self.queued, packet.size_bytes, env.random);
         if verdict == Verdict::Drop {
-            packets.take(id);
-            counts.drops += 1;
+            env.drop(id);
             return Joined::Dropped;
         }
         let marks = verdict == Verdict::Mark && packet.is_ecn_capable();
@@ -289,20 +289,16 @@ impl Holds for Classes {
         let class = &mut self.classes[usize::from(packet.class).min(last)];
         let before = class.buffer.queued();
         // The classes decide what goes when, so nothing is booked.
-        let joined = class.buffer.put(id, packets, serving_bytes, None, (random, counts));
-        counts.marks += u64::from(marks);
+        let joined = class.buffer.put(id, None, env);
+        env.counts.marks += u64::from(marks);
         let after = class.buffer.queued();
         self.queued.bytes = self.queued.bytes + after.bytes - before.bytes;
         self.queued.packets = self.queued.packets + after.packets - before.packets;
         joined
     }
 
-    fn take<H: Copy + Default>(
-        &mut self,
-        packets: &mut Packets<H>,
-        (random, counts): (&mut Stream, &mut Counts),
-    ) -> Option<PacketId> {
-        let chosen = self.choose(packets, (random, counts));
+    fn take<H: Copy + Default>(&mut self, env: &mut Env<'_, H>) -> Option<PacketId> {
+        let chosen = self.choose(env);
         let id = match self.ring.pop_front() {
             Some(first) => {
                 self.ring.extend(chosen);
@@ -310,7 +306,7 @@ impl Holds for Classes {
             }
             None => chosen?,
         };
-        self.queued.remove(packets.get(id).size_bytes);
+        self.queued.remove(env.packets.get(id).size_bytes);
         Some(id)
     }
 
@@ -337,8 +333,9 @@ impl Holds for Classes {
 mod tests {
     use super::*;
     use crate::packet::{Ecn, Packet};
+    use crate::queue::Counts;
     use crate::queue::testing::TestBuffer;
-    use crate::random::Purpose;
+    use crate::random::{Purpose, Stream};
 
     fn build(entries: impl IntoIterator<Item = (&'static str, Value)>) -> TestBuffer<()> {
         let inner = [("capacity", Value::Absent), ("admits", Value::Text("what-fits".to_owned()))];

@@ -1,12 +1,11 @@
 //! DAQ's port (Ding and Rojas-Cessa): urgent short flows before others, weighted round robin by bytes between short
 //! and long flows, and credits for the buffer at the far end, so that nothing is ever lost.
 
-use super::{Buffer, Built, Counts, Departure, Holds, Joined, Occupancy, Opening, Queue, Site};
+use super::{Buffer, Built, Departure, Env, Holds, Joined, Occupancy, Opening, Queue, Site, Traits};
 use crate::link_message::LinkMessage;
 use crate::narrow::{exact, narrow, saturated};
 use crate::packet::{Kind, Packet};
 use crate::packets::{PacketId, Packets};
-use crate::random::Stream;
 use crate::spec::{
     ALWAYS, Complaint, Component, Fallback, Kind as Written, Made, Needs, Param, Value, Values,
 };
@@ -98,7 +97,10 @@ const COMPONENT: Component = Component {
 /// The queue.
 pub const QUEUE: Made<Queue> = Made {
     component: COMPONENT,
-    how: Queue::new(|values| Built::Held(Buffer::Daq(Box::new(Daq::build(values))))),
+    how: Queue {
+        traits: |_| Traits { ranks: true, loses_nothing: true, ..Traits::NONE },
+        ..Queue::new(|values| Built::Held(Buffer::Daq(Box::new(Daq::build(values)))))
+    },
 };
 
 fn check(values: &Values) -> Result<(), Complaint> {
@@ -295,14 +297,8 @@ impl Daq {
 impl Holds for Daq {
     // Credits guarantee buffer space at a switch, if hosts have this queue too; what hosts without credits send in
     // excess is dropped.
-    fn put<H: Copy + Default>(
-        &mut self,
-        id: PacketId,
-        packets: &mut Packets<H>,
-        _: u16,
-        _: Option<Opening>,
-        (_, counts): (&mut Stream, &mut Counts),
-    ) -> Joined {
+    fn put<H: Copy + Default>(&mut self, id: PacketId, _: Option<Opening>, env: &mut Env<'_, H>) -> Joined {
+        let Env { packets, counts, .. } = env;
         let packet = packets.get(id);
         let size_bytes = packet.size_bytes;
         let waiting = Waiting { id, size_bytes, from: packets.ingress(id) };
@@ -335,11 +331,7 @@ impl Holds for Daq {
         !self.control.is_empty() || self.head(SHORT).is_some() || self.head(LONG).is_some()
     }
 
-    fn take<H: Copy + Default>(
-        &mut self,
-        _: &mut Packets<H>,
-        _: (&mut Stream, &mut Counts),
-    ) -> Option<PacketId> {
+    fn take<H: Copy + Default>(&mut self, _: &mut Env<'_, H>) -> Option<PacketId> {
         self.last = None;
         if let Some(control) = self.control.pop_front() {
             self.queued.remove(control.size_bytes);

@@ -3,11 +3,10 @@
 use super::booked::{Booked, Opening};
 use super::list::List;
 use super::ring::Ring;
-use super::{Buffer, Built, Counts, Holds, Joined, Occupancy, Queue};
+use super::{Buffer, Built, Env, Holds, Joined, Occupancy, Queue, Traits};
 use crate::flow::FlowId;
 use crate::packet::{Kind, Packet};
 use crate::packets::{PacketId, Packets};
-use crate::random::Stream;
 use crate::spec::{Component, Made, anything};
 
 const COMPONENT: Component = Component {
@@ -20,8 +19,10 @@ const COMPONENT: Component = Component {
 };
 
 /// The queue.
-pub const QUEUE: Made<Queue> =
-    Made { component: COMPONENT, how: Queue::new(|_| Built::Held(Buffer::Fair(Fair::default()))) };
+pub const QUEUE: Made<Queue> = Made {
+    component: COMPONENT,
+    how: Queue { traits: |_| Traits::FLOWS, ..Queue::new(|_| Built::Held(Buffer::Fair(Fair::default()))) },
+};
 
 /// A host's packets.
 #[derive(Clone, Debug, Default)]
@@ -61,17 +62,16 @@ impl Holds for Fair {
     fn put<H: Copy + Default>(
         &mut self,
         id: PacketId,
-        packets: &mut Packets<H>,
-        _: u16,
         opening: Option<Opening>,
-        _: (&mut Stream, &mut Counts),
+        env: &mut Env<'_, H>,
     ) -> Joined {
+        let Env { packets, now, .. } = env;
         let &Packet { size_bytes, kind, flow, .. } = packets.get(id);
         if kind != Kind::Data
             && let Some(opening) = opening
             && self.control.is_empty()
         {
-            self.booked.depart_until(opening.now);
+            self.booked.depart_until(*now);
             if self.booked.add(size_bytes, opening) {
                 return Joined::Booked;
             }
@@ -86,11 +86,8 @@ impl Holds for Fair {
     }
 
     #[inline(always)]
-    fn take<H: Copy + Default>(
-        &mut self,
-        packets: &mut Packets<H>,
-        _: (&mut Stream, &mut Counts),
-    ) -> Option<PacketId> {
+    fn take<H: Copy + Default>(&mut self, env: &mut Env<'_, H>) -> Option<PacketId> {
+        let Env { packets, .. } = env;
         // What goes next goes after all that is booked.
         self.booked.depart();
         let id = match self.control.pop_front(packets) {
@@ -133,7 +130,7 @@ impl Holds for Fair {
 mod tests {
     use super::*;
     use crate::queue::testing::TestBuffer;
-    use crate::random::Purpose;
+    use crate::random::{Purpose, Stream};
 
     #[test]
     fn control_goes_first_and_flows_take_turns() {

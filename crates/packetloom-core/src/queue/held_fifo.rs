@@ -1,9 +1,8 @@
 //! First in, first out, holding its packets: a FIFO inside another discipline.
 
 use super::list::List;
-use super::{Admission, Counts, Holds, Joined, Occupancy, Opening, Verdict};
+use super::{Admission, Env, Holds, Joined, Occupancy, Opening, Verdict};
 use crate::packets::{PacketId, Packets};
-use crate::random::Stream;
 
 /// Packets in a row.
 #[derive(Clone, Debug)]
@@ -20,14 +19,8 @@ impl HeldFifo {
 }
 
 impl Holds for HeldFifo {
-    fn put<H: Copy + Default>(
-        &mut self,
-        id: PacketId,
-        packets: &mut Packets<H>,
-        _: u16,
-        _: Option<Opening>,
-        (random, counts): (&mut Stream, &mut Counts),
-    ) -> Joined {
+    fn put<H: Copy + Default>(&mut self, id: PacketId, _: Option<Opening>, env: &mut Env<'_, H>) -> Joined {
+        let Env { packets, random, counts, .. } = env;
         let packet = packets.get_mut(id);
         match self.admission.judge(self.waiting.queued(), packet.size_bytes, random) {
             Verdict::Drop => {
@@ -45,11 +38,8 @@ impl Holds for HeldFifo {
         Joined::Waits
     }
 
-    fn take<H: Copy + Default>(
-        &mut self,
-        packets: &mut Packets<H>,
-        _: (&mut Stream, &mut Counts),
-    ) -> Option<PacketId> {
+    fn take<H: Copy + Default>(&mut self, env: &mut Env<'_, H>) -> Option<PacketId> {
+        let Env { packets, .. } = env;
         self.waiting.pop_front(packets)
     }
 

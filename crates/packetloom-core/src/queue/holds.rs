@@ -1,32 +1,24 @@
 //! What a discipline that holds its packets does with them.
 
-use super::{Booked, Counts, Departure, Joined, Occupancy, Opening, Site};
+use super::{Booked, Departure, Env, Joined, Occupancy, Opening, Site};
 use crate::link_message::LinkMessage;
 use crate::packets::{PacketId, Packets};
-use crate::random::Stream;
 use crate::units::Time;
 
 /// A discipline that holds its packets and chooses the next when the link is free.
 pub trait Holds {
-    /// Takes a packet in, or drops or trims it or others. The data packet in service, if there is one, has
-    /// `serving_bytes`. With an opening the packet may be booked, which means that it is put onto the link at once.
+    /// Takes a packet in, or drops or trims it or others. With an opening the packet may be booked, which means that it is put onto the link at once.
     /// There is no opening where the order of departures is decided elsewhere, or where the queue is observed.
     fn put<H: Copy + Default>(
         &mut self,
         id: PacketId,
-        packets: &mut Packets<H>,
-        serving_bytes: u16,
         opening: Option<Opening>,
-        chance: (&mut Stream, &mut Counts),
+        env: &mut Env<'_, H>,
     ) -> Joined;
 
-    /// The packet to send next, which it may mark. It may drop packets instead, and gives none if it has dropped all that
-    /// may be sent.
-    fn take<H: Copy + Default>(
-        &mut self,
-        packets: &mut Packets<H>,
-        chance: (&mut Stream, &mut Counts),
-    ) -> Option<PacketId>;
+    /// The packet to send next, which it may mark. It may drop others before, and gives none if it has dropped all that
+    /// may be sent: a queue that is ready ([`Holds::is_ready`]) gives or drops one at least.
+    fn take<H: Copy + Default>(&mut self, env: &mut Env<'_, H>) -> Option<PacketId>;
 
     /// Every waiting packet that is not booked, in any order, for outside observers.
     fn packets<'a, H: Copy + Default>(
@@ -67,6 +59,16 @@ pub trait Holds {
 
     /// Whether it may hold back what waits although the link is free, until the far end says otherwise.
     fn holds_back(&self) -> bool {
+        false
+    }
+
+    /// Drops what is to go first where there is no room, which may be what came last; returns whether it did.
+    fn evict<H: Copy + Default>(&mut self, _env: &mut Env<'_, H>) -> bool {
+        false
+    }
+
+    /// Whether [`Holds::evict`] drops packets.
+    fn evicts(&self) -> bool {
         false
     }
 

@@ -4,10 +4,13 @@
 //! hold packets in a [`Buffer`] and choose when the link is free.
 
 mod admission;
+mod aqm;
 mod booked;
 mod cbfc;
 mod classes;
 mod daq;
+mod egress;
+mod env;
 mod fair;
 mod fifo;
 mod held_fifo;
@@ -17,17 +20,22 @@ mod loans;
 mod pfabric;
 mod python;
 mod ring;
+mod scheduler;
 mod shared_buffer;
 #[cfg(test)]
 pub(crate) mod testing;
+mod traits;
 mod trimming;
 mod weighted_fair;
 
 pub use admission::{Admission, Pool, Verdict, never_reached};
+pub use aqm::COMPONENTS as AQM_COMPONENTS;
 pub use booked::{Booked, Opening};
 pub use cbfc::{Cbfc, Charge, charge, short_of_credit, update_spacing};
 pub use classes::Classes;
 pub use daq::{Daq, class_of, threshold, without_loans};
+pub use egress::{BUFFER_COMPONENTS, Egress};
+pub use env::Env;
 pub use fair::Fair;
 pub use fifo::Fifo;
 pub use held_fifo::HeldFifo;
@@ -35,17 +43,18 @@ pub use holds::Holds;
 pub use loans::Loans;
 pub use pfabric::PFabric;
 pub use python::{LAYOUTS, ROLE as PYTHON, symbols};
+pub use scheduler::COMPONENTS as SCHEDULER_COMPONENTS;
 pub use shared_buffer::{
     CLASSES, CONTROL, Headroom, LARGEST_BUFFER, Memory, Pause, PauseRecord, SharedPort, Signals,
     charged_class, check_host_limits, check_limits, departure, interpolated, is_lossless, may_deadlock,
     pause_bytes, pauses, pauses_run_out,
 };
+pub use traits::Traits;
 pub use trimming::Trimming;
 pub use weighted_fair::WeightedFair;
 
 use crate::link_message::LinkMessage;
 use crate::packets::{PacketId, Packets};
-use crate::random::Stream;
 use crate::spec::{self, Complaint, Component, Made, Value, Values};
 use crate::topology::Topology;
 use crate::units::{Rate, Time};
@@ -72,6 +81,10 @@ pub struct Queue {
     returns_to_sender: fn(&Values) -> bool,
     /// How many traffic classes it distinguishes, if it does.
     classes: fn(&Values) -> Option<u64>,
+    /// How many levels of strict priority it has.
+    levels: fn(&Values) -> u64,
+    /// What holds of it whatever comes.
+    traits: fn(&Values) -> Traits,
     /// Whether of packets that reach its switch at one instant the one goes first that does in ns-3.
     ties_as_ns3: fn(&Values) -> bool,
     /// What must hold of it where full packets have so many bytes.
@@ -90,6 +103,8 @@ impl Queue {
             trims_to_bytes: |_| None,
             returns_to_sender: |_| false,
             classes: |_| None,
+            levels: |_| 1,
+            traits: |_| Traits::NONE,
             ties_as_ns3: |_| false,
             check: |_, _| Ok(()),
         }
@@ -129,9 +144,14 @@ pub fn marks(values: &Values) -> bool {
     (Queue::of(values).marks)(values)
 }
 
-/// Whether a queue goes by the priorities of packets; the class of a user may.
-pub fn ranks(values: &Values) -> bool {
-    ["pfabric", "weighted-fair", "daq", "python"].contains(&values.kind.as_str())
+/// What holds of a queue whatever comes.
+pub fn traits(values: &Values) -> Traits {
+    (Queue::of(values).traits)(values)
+}
+
+/// How many levels of strict priority a queue has.
+pub fn levels(values: &Values) -> u64 {
+    (Queue::of(values).levels)(values)
 }
 
 /// Whether a queue, or one inside it, goes by the weights in packets.
@@ -234,7 +254,18 @@ fn limit(values: &Values, key: &str, packet_bytes: u64) -> Option<u64> {
 
 /// The size of the pool that all ports of a switch share.
 pub fn pool_bytes(values: &Values) -> Option<u64> {
-    values.entries.contains_key("pool").then(|| values.optional_bytes("pool"))?
+    pool(values).map(|(bytes, _)| bytes)
+}
+
+/// The same, and how much of what is free a port may take.
+fn pool(values: &Values) -> Option<(u64, f64)> {
+    match values.entries.get("buffer") {
+        Some(Value::Component(buffer)) => egress::pool(buffer),
+        _ if values.entries.contains_key("pool") => {
+            Some((values.optional_bytes("pool")?, values.number("pool_alpha")))
+        }
+        _ => None,
+    }
 }
 
 /// What waits in a queue. The packet in service is not in the queue.
@@ -341,27 +372,16 @@ macro_rules! queues {
 
         impl Holds for Buffer {
             #[inline(always)]
-            fn put<H: Copy + Default>(
-                &mut self,
-                id: PacketId,
-                packets: &mut Packets<H>,
-                serving_bytes: u16,
-                opening: Option<Opening>,
-                chance: (&mut Stream, &mut Counts),
-            ) -> Joined {
+            fn put<H: Copy + Default>(&mut self, id: PacketId, opening: Option<Opening>, env: &mut Env<'_, H>) -> Joined {
                 match self {
-                    $($(#[$when])? Buffer::$name(queue) => queue.put(id, packets, serving_bytes, opening, chance)),*
+                    $($(#[$when])? Buffer::$name(queue) => queue.put(id, opening, env)),*
                 }
             }
 
             #[inline(always)]
-            fn take<H: Copy + Default>(
-                &mut self,
-                packets: &mut Packets<H>,
-                chance: (&mut Stream, &mut Counts),
-            ) -> Option<PacketId> {
+            fn take<H: Copy + Default>(&mut self, env: &mut Env<'_, H>) -> Option<PacketId> {
                 match self {
-                    $($(#[$when])? Buffer::$name(queue) => queue.take(packets, chance)),*
+                    $($(#[$when])? Buffer::$name(queue) => queue.take(env)),*
                 }
             }
 
@@ -428,6 +448,18 @@ macro_rules! queues {
                 }
             }
 
+            fn evict<H: Copy + Default>(&mut self, env: &mut Env<'_, H>) -> bool {
+                match self {
+                    $($(#[$when])? Buffer::$name(queue) => queue.evict(env)),*
+                }
+            }
+
+            fn evicts(&self) -> bool {
+                match self {
+                    $($(#[$when])? Buffer::$name(queue) => queue.evicts()),*
+                }
+            }
+
             fn joins_first(&self) -> bool {
                 match self {
                     $($(#[$when])? Buffer::$name(queue) => queue.joins_first()),*
@@ -473,6 +505,7 @@ queues! {
     Shared(Box<SharedPort>) = [shared_buffer::QUEUE],
     Python(Box<Ruled>) = [python::QUEUE],
     WeightedFair(Box<WeightedFair>) = [weighted_fair::QUEUE],
+    Egress(Box<Egress>) = [egress::QUEUE],
     #[cfg(test)]
     Dropping(testing::Dropping) = [],
 }

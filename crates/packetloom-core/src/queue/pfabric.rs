@@ -2,12 +2,22 @@
 //!
 //! At most a few dozen packets wait, so the smallest and the largest priority are found by a scan.
 
-use super::{Buffer, Built, Counts, Holds, Joined, Occupancy, Opening, Queue, has_room, limit};
+use super::{Buffer, Built, Env, Holds, Joined, Occupancy, Opening, Queue, Traits, has_room, limit};
 use crate::flow::FlowId;
 use crate::packet::Packet;
 use crate::packets::{PacketId, Packets};
 use crate::random::Stream;
 use crate::spec::{ALWAYS, Component, Fallback, Kind, Made, Param, Values, anything};
+
+/// Who goes first of equals.
+pub(super) const TIES: Param = Param {
+    name: "ties",
+    kind: Kind::Choice(&["random", "order"]),
+    default: Fallback::Value("random"),
+    doc: "Among equal priorities: any; or send the earliest and drop the latest arrival.",
+    source: "pFabric §2.2: ties are broken at random; its ns-2 code goes by order",
+    acts: ALWAYS,
+};
 
 const COMPONENT: Component = Component {
     section: "queue",
@@ -23,14 +33,7 @@ const COMPONENT: Component = Component {
             source: "pFabric §3: 22.5 KB",
             acts: ALWAYS,
         },
-        Param {
-            name: "ties",
-            kind: Kind::Choice(&["random", "order"]),
-            default: Fallback::Value("random"),
-            doc: "Among equal priorities: any; or send the earliest and drop the latest arrival.",
-            source: "pFabric §2.2: ties are broken at random; its ns-2 code goes by order",
-            acts: ALWAYS,
-        },
+        TIES,
         Param {
             name: "drops",
             kind: Kind::Choice(&["lowest", "large-enough"]),
@@ -50,6 +53,7 @@ pub const QUEUE: Made<Queue> = Made {
         most_bytes: |values, packet| limit(values, "capacity", packet),
         is_sized_by_design: |_| true,
         check: |values, packet| has_room(values, "capacity", packet),
+        traits: |_| Traits::SHORTEST_FIRST,
         ..Queue::new(|values| Built::Held(Buffer::PFabric(PFabric::build(values))))
     },
 };
@@ -78,13 +82,44 @@ pub struct PFabric {
 impl PFabric {
     /// An empty queue.
     pub fn build(values: &Values) -> PFabric {
-        PFabric {
-            capacity_bytes: values.bytes("capacity"),
-            random_ties: values.meaning("ties", &[("random", true), ("order", false)]),
-            needs_one: values.meaning("drops", &[("large-enough", true), ("lowest", false)]),
-            queued_bytes: 0,
-            waiting: Vec::new(),
+        let needs_one = values.meaning("drops", &[("large-enough", true), ("lowest", false)]);
+        PFabric { needs_one, ..PFabric::holding(values.bytes("capacity"), values) }
+    }
+
+    /// One that may hold so many bytes, and drops the lowest priorities.
+    pub(super) fn holding(capacity_bytes: u64, values: &Values) -> PFabric {
+        let random_ties = values.meaning("ties", &[("random", true), ("order", false)]);
+        PFabric { capacity_bytes, random_ties, needs_one: false, queued_bytes: 0, waiting: Vec::new() }
+    }
+
+    /// Takes a packet in.
+    #[inline]
+    pub(super) fn push<H>(&mut self, id: PacketId, &Packet { priority, flow, size_bytes, .. }: &Packet<H>) {
+        self.queued_bytes += u64::from(size_bytes);
+        self.waiting.push(Entry { priority, flow, id, size_bytes });
+    }
+
+    /// The earliest packet of the flow that has the highest-priority packet: so a flow's packets keep their order.
+    #[inline]
+    pub(super) fn pop_best(&mut self, random: &mut Stream) -> Option<PacketId> {
+        let earliest = match self.waiting.len() {
+            0 => return None,
+            1 => 0,
+            _ => {
+                let flow = self.waiting[self.best(random)].flow;
+                self.waiting.iter().position(|other| other.flow == flow)?
+            }
+        };
+        Some(self.remove(earliest))
+    }
+
+    /// Takes the packet out that is to be dropped.
+    pub(super) fn pop_worst(&mut self, random: &mut Stream) -> Option<PacketId> {
+        if self.waiting.is_empty() {
+            return None;
         }
+        let worst = self.worst(random);
+        Some(self.remove(worst))
     }
 
     /// Where the packet to send is: of equals the first, or any.
@@ -95,7 +130,7 @@ impl PFabric {
     /// Where the packet to drop is: of equals the last, or any. One that is large enough for the rest to fit is
     /// there: the arrival, which is the last.
     fn worst(&self, random: &mut Stream) -> usize {
-        let excess = self.queued_bytes - self.capacity_bytes;
+        let excess = self.queued_bytes.saturating_sub(self.capacity_bytes);
         let least = if self.needs_one { excess } else { 0 };
         let all = self.waiting.iter().enumerate().rev();
         let large = all.filter(|(_, entry)| u64::from(entry.size_bytes) >= least);
@@ -137,44 +172,21 @@ impl Holds for PFabric {
     // While too much waits, drops the packet with the lowest priority, perhaps this one. Where only what is large
     // enough is dropped, one is.
     #[inline(always)]
-    fn put<H: Copy + Default>(
-        &mut self,
-        id: PacketId,
-        packets: &mut Packets<H>,
-        _: u16,
-        _: Option<Opening>,
-        (random, counts): (&mut Stream, &mut Counts),
-    ) -> Joined {
-        let &Packet { priority, flow, size_bytes, .. } = packets.get(id);
-        self.queued_bytes += u64::from(size_bytes);
-        self.waiting.push(Entry { priority, flow, id, size_bytes });
+    fn put<H: Copy + Default>(&mut self, id: PacketId, _: Option<Opening>, env: &mut Env<'_, H>) -> Joined {
+        self.push(id, env.packets.get(id));
         if self.queued_bytes <= self.capacity_bytes {
             return Joined::Waits;
         }
         while self.queued_bytes > self.capacity_bytes {
-            let worst = self.worst(random);
-            packets.take(self.remove(worst));
-            counts.drops += 1;
+            let worst = self.worst(env.random);
+            env.drop(self.remove(worst));
         }
         Joined::Dropped
     }
 
     #[inline(always)]
-    // The earliest packet of the flow that has the highest-priority packet: so a flow's packets keep their order.
-    fn take<H: Copy + Default>(
-        &mut self,
-        _: &mut Packets<H>,
-        (random, _): (&mut Stream, &mut Counts),
-    ) -> Option<PacketId> {
-        let earliest = match self.waiting.len() {
-            0 => return None,
-            1 => 0,
-            _ => {
-                let flow = self.waiting[self.best(random)].flow;
-                self.waiting.iter().position(|other| other.flow == flow)?
-            }
-        };
-        Some(self.remove(earliest))
+    fn take<H: Copy + Default>(&mut self, env: &mut Env<'_, H>) -> Option<PacketId> {
+        self.pop_best(env.random)
     }
 
     #[inline]

@@ -4,7 +4,7 @@
 #![allow(unsafe_code)]
 
 use super::list::List;
-use super::{Buffer, Built, Counts, Holds, Joined, Occupancy, Opening, Queue, Site};
+use super::{Buffer, Built, Env, Holds, Joined, Occupancy, Opening, Queue, Site, Traits};
 use crate::engine::SchemeError;
 use crate::flow::FlowId;
 use crate::narrow::{exact, narrow};
@@ -36,6 +36,7 @@ pub const QUEUE: Made<Queue> = Made {
         // Nobody knows, and it may drop what it likes.
         most_bytes: |_, _| Some(u64::MAX),
         is_sized_by_design: |_| true,
+        traits: |_| Traits { ranks: true, ..Traits::CLASSES },
         marks: |values| code(values).constant("marks") != 0,
         trims_to_bytes: |values| {
             u64::try_from(code(values).constant("trim_to_bytes")).ok().filter(|&to| to > 0)
@@ -268,14 +269,8 @@ impl ArrivalView {
 }
 
 impl Holds for Ruled {
-    fn put<H: Copy + Default>(
-        &mut self,
-        id: PacketId,
-        packets: &mut Packets<H>,
-        _: u16,
-        _: Option<Opening>,
-        (random, counts): (&mut Stream, &mut Counts),
-    ) -> Joined {
+    fn put<H: Copy + Default>(&mut self, id: PacketId, _: Option<Opening>, env: &mut Env<'_, H>) -> Joined {
+        let Env { packets, random, counts, .. } = env;
         let tools = self.judge(packets.get(id), random);
         if tools.drops != 0 {
             counts.drops += 1;
@@ -299,11 +294,8 @@ impl Holds for Ruled {
         Joined::Waits
     }
 
-    fn take<H: Copy + Default>(
-        &mut self,
-        packets: &mut Packets<H>,
-        (random, _): (&mut Stream, &mut Counts),
-    ) -> Option<PacketId> {
+    fn take<H: Copy + Default>(&mut self, env: &mut Env<'_, H>) -> Option<PacketId> {
+        let Env { packets, random, .. } = env;
         let (lane, id) = self.choose(packets, random)?;
         let size_bytes = packets.get(id).size_bytes;
         self.queued.remove(size_bytes);

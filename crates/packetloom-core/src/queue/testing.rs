@@ -1,9 +1,10 @@
 //! A buffer as tests use it: packets go in and come out.
 
-use super::{Buffer, Counts, Holds, Joined, Occupancy, Opening};
+use super::{Buffer, Counts, Env, Holds, Joined, Occupancy, Opening};
 use crate::packet::Packet;
 use crate::packets::{PacketId, Packets};
 use crate::random::Stream;
+use crate::units::Time;
 use std::collections::VecDeque;
 
 /// A buffer and its packets.
@@ -21,14 +22,29 @@ impl<H: Copy + Default> TestBuffer<H> {
     pub fn put(&mut self, packet: Packet<H>, serving_bytes: u16, random: &mut Stream) -> Counts {
         let id = self.packets.add(packet);
         let mut counts = Counts::default();
-        let joined = self.buffer.put(id, &mut self.packets, serving_bytes, None, (random, &mut counts));
+        let env = &mut Env {
+            now: packet.time,
+            packets: &mut self.packets,
+            random,
+            counts: &mut counts,
+            serving_bytes,
+        };
+        let joined = self.buffer.put(id, None, env);
         self.returned = (joined == Joined::Returned).then_some(id);
         counts
     }
 
     pub fn take(&mut self, random: &mut Stream) -> Option<Packet<H>> {
-        let id = self.buffer.take(&mut self.packets, (random, &mut Counts::default()))?;
-        Some(self.packets.take(id))
+        self.take_at(Time::ZERO, random).0
+    }
+
+    /// The next packet when the link is free at a moment, and what was done with others.
+    pub fn take_at(&mut self, now: Time, random: &mut Stream) -> (Option<Packet<H>>, Counts) {
+        let mut counts = Counts::default();
+        let packets = &mut self.packets;
+        let taken =
+            self.buffer.take(&mut Env { now, packets, random, counts: &mut counts, serving_bytes: 0 });
+        (taken.map(|id| self.packets.take(id)), counts)
     }
 
     pub fn take_returned(&mut self) -> Option<Packet<H>> {
@@ -52,24 +68,15 @@ pub struct Dropping {
 }
 
 impl Holds for Dropping {
-    fn put<H: Copy + Default>(
-        &mut self,
-        id: PacketId,
-        packets: &mut Packets<H>,
-        _: u16,
-        _: Option<Opening>,
-        _: (&mut Stream, &mut Counts),
-    ) -> Joined {
+    fn put<H: Copy + Default>(&mut self, id: PacketId, _: Option<Opening>, env: &mut Env<'_, H>) -> Joined {
+        let Env { packets, .. } = env;
         self.queued.add(packets.get(id).size_bytes);
         self.waiting.push_back(id);
         Joined::Waits
     }
 
-    fn take<H: Copy + Default>(
-        &mut self,
-        packets: &mut Packets<H>,
-        (_, counts): (&mut Stream, &mut Counts),
-    ) -> Option<PacketId> {
+    fn take<H: Copy + Default>(&mut self, env: &mut Env<'_, H>) -> Option<PacketId> {
+        let Env { packets, counts, .. } = env;
         while let Some(id) = self.waiting.pop_front() {
             self.queued.remove(packets.get(id).size_bytes);
             if packets.get(id).priority != u32::MAX {

@@ -4,7 +4,7 @@ use super::admission::{Limit, Marking};
 use super::booked::{Booked, Opening};
 use super::list::List;
 use super::shared_buffer::Thresholds;
-use super::{Buffer, Built, Counts, Holds, Joined, Occupancy, Queue, Site, has_room, limit};
+use super::{Buffer, Built, Counts, Env, Holds, Joined, Occupancy, Queue, Site, has_room, limit};
 use crate::narrow::exact;
 use crate::packet::{Kind, Packet};
 use crate::packets::{PacketId, Packets};
@@ -304,15 +304,11 @@ impl Trimming {
     /// htsim decides at the end of a packet's transmission, by what waits then. That is what waits as the next
     /// packet starts, so there are as many marks here, at the same times, each a packet later.
     #[inline(never)]
-    fn mark<H>(
-        &self,
-        waited: Occupancy,
-        packet: &mut Packet<H>,
-        (random, counts): (&mut Stream, &mut Counts),
-    ) {
-        if packet.is_ecn_capable() && self.rules.marking.marks(waited, random) {
+    fn mark<H: Copy + Default>(&self, waited: Occupancy, id: PacketId, env: &mut Env<'_, H>) {
+        let packet = env.packets.get_mut(id);
+        if packet.is_ecn_capable() && self.rules.marking.marks(waited, env.random) {
             packet.congestion_experienced = true;
-            counts.marks += 1;
+            env.counts.marks += 1;
         }
     }
 
@@ -330,13 +326,12 @@ impl Holds for Trimming {
     fn put<H: Copy + Default>(
         &mut self,
         id: PacketId,
-        packets: &mut Packets<H>,
-        serving_bytes: u16,
         opening: Option<Opening>,
-        (random, counts): (&mut Stream, &mut Counts),
+        env: &mut Env<'_, H>,
     ) -> Joined {
-        if let Some(Opening { now, .. }) = opening {
-            let started = self.booked.depart_until(now);
+        let Env { packets, random, counts, serving_bytes, .. } = env;
+        if opening.is_some() {
+            let started = self.booked.depart_until(env.now);
             self.count_in_a_row(started);
         }
         let &Packet { kind, size_bytes, .. } = packets.get(id);
@@ -344,8 +339,8 @@ impl Holds for Trimming {
             return self.put_header(id, packets, opening, counts);
         }
         let mut before = self.data.queued();
-        if self.rules.count_service && serving_bytes > 0 {
-            before.add(serving_bytes);
+        if self.rules.count_service && *serving_bytes > 0 {
+            before.add(*serving_bytes);
         }
         if self.fits(before, size_bytes) {
             self.data.push_back(id, packets);
@@ -363,25 +358,21 @@ impl Holds for Trimming {
     }
 
     #[inline(always)]
-    fn take<H: Copy + Default>(
-        &mut self,
-        packets: &mut Packets<H>,
-        chance: (&mut Stream, &mut Counts),
-    ) -> Option<PacketId> {
+    fn take<H: Copy + Default>(&mut self, env: &mut Env<'_, H>) -> Option<PacketId> {
         // What goes next goes after all that is booked.
         let started = self.booked.depart();
         self.count_in_a_row(started);
         let data_waits = !self.data.is_empty();
         let is_datas_turn = data_waits && u64::from(self.headers_in_a_row) == self.rules.headers_per_data;
-        if !is_datas_turn && let Some(header) = self.headers.pop_front(packets) {
+        if !is_datas_turn && let Some(header) = self.headers.pop_front(env.packets) {
             self.headers_in_a_row = self.headers_in_a_row.saturating_add(data_waits.into());
             return Some(header);
         }
         let waited = self.data.queued();
-        let data = self.data.pop_front(packets)?;
+        let data = self.data.pop_front(env.packets)?;
         self.headers_in_a_row = 0;
         if self.marks {
-            self.mark(waited, packets.get_mut(data), chance);
+            self.mark(waited, data, env);
         }
         Some(data)
     }

@@ -6,12 +6,11 @@
 //! share the link by bytes; and of those that write a priority, that is the inverse of the weight.
 
 use super::list::List;
-use super::{Buffer, Built, Counts, Holds, Joined, Occupancy, Opening, Queue, has_room, limit};
+use super::{Buffer, Built, Counts, Env, Holds, Joined, Occupancy, Opening, Queue, Traits, has_room, limit};
 use crate::flow::FlowId;
 use crate::flow_table::FlowTable;
 use crate::packet::{Kind, Packet};
 use crate::packets::{PacketId, Packets};
-use crate::random::Stream;
 use crate::spec::{ALWAYS, Component, Fallback, Kind as Holding, Made, Param, Values, anything};
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
@@ -38,6 +37,7 @@ pub const QUEUE: Made<Queue> = Made {
     how: Queue {
         most_bytes: |values, packet| limit(values, "capacity", packet),
         weighs: |_| true,
+        traits: |_| Traits::WEIGHTS,
         check: |values, packet| has_room(values, "capacity", packet),
         ..Queue::new(|values| Built::Held(Buffer::WeightedFair(Box::new(WeightedFair::build(values)))))
     },
@@ -142,8 +142,13 @@ pub struct WeightedFair {
 impl WeightedFair {
     /// An empty queue.
     pub fn build(values: &Values) -> WeightedFair {
+        WeightedFair::holding(values.bytes("capacity"))
+    }
+
+    /// One that may hold so many bytes.
+    pub(super) fn holding(capacity_bytes: u64) -> WeightedFair {
         WeightedFair {
-            capacity_bytes: values.bytes("capacity"),
+            capacity_bytes,
             control: List::default(),
             data: BinaryHeap::new(),
             queued: Occupancy::default(),
@@ -151,6 +156,30 @@ impl WeightedFair {
             tags: Tags::default(),
             arrivals: 0,
         }
+    }
+
+    /// Takes a packet in, whatever waits.
+    pub(super) fn push<H: Copy + Default>(&mut self, id: PacketId, packets: &mut Packets<H>) {
+        let packet = packets.get(id);
+        self.queued.add(packet.size_bytes);
+        if packet.kind == Kind::Data {
+            self.put_data(id, packet);
+        } else {
+            self.control.push_back(id, packets);
+        }
+    }
+
+    /// Takes the packet out that is to be dropped: data, if there is any.
+    pub(super) fn pop_worst<H: Copy + Default>(&mut self, packets: &Packets<H>) -> Option<PacketId> {
+        let worst = match self.victim() {
+            Some(victim) => {
+                self.data.retain(|entry| entry.order != victim.order);
+                victim.id
+            }
+            None => self.control.pop_front(packets)?,
+        };
+        self.queued.remove(packets.get(worst).size_bytes);
+        Some(worst)
     }
 
     fn put_data(&mut self, id: PacketId, &Packet { flow, priority, size_bytes, .. }: &Packet<impl Copy>) {
@@ -187,14 +216,8 @@ impl WeightedFair {
 
 impl Holds for WeightedFair {
     #[inline]
-    fn put<H: Copy + Default>(
-        &mut self,
-        id: PacketId,
-        packets: &mut Packets<H>,
-        _: u16,
-        _: Option<Opening>,
-        (_, counts): (&mut Stream, &mut Counts),
-    ) -> Joined {
+    fn put<H: Copy + Default>(&mut self, id: PacketId, _: Option<Opening>, env: &mut Env<'_, H>) -> Joined {
+        let Env { packets, counts, .. } = env;
         let packet = packets.get(id);
         let (kind, size_bytes) = (packet.kind, packet.size_bytes);
         self.queued.add(size_bytes);
@@ -217,11 +240,8 @@ impl Holds for WeightedFair {
     }
 
     #[inline]
-    fn take<H: Copy + Default>(
-        &mut self,
-        packets: &mut Packets<H>,
-        _: (&mut Stream, &mut Counts),
-    ) -> Option<PacketId> {
+    fn take<H: Copy + Default>(&mut self, env: &mut Env<'_, H>) -> Option<PacketId> {
+        let Env { packets, .. } = env;
         if let Some(id) = self.control.pop_front(packets) {
             self.queued.remove(packets.get(id).size_bytes);
             return Some(id);
@@ -253,7 +273,7 @@ impl Holds for WeightedFair {
 mod tests {
     use super::*;
     use crate::queue::testing::TestBuffer;
-    use crate::random::Purpose;
+    use crate::random::{Purpose, Stream};
     use crate::spec::Value;
 
     fn queue(capacity_bytes: u64) -> TestBuffer<u32> {

@@ -4,7 +4,7 @@ use super::{Terms, Verdict, ensure};
 use crate::engine::Passage;
 use crate::flow::{FlowId, HostId};
 use crate::packet::Kind;
-use crate::spec::Values;
+use crate::queue;
 use crate::topology::Topology;
 use std::collections::{BTreeMap, VecDeque};
 
@@ -20,7 +20,7 @@ pub(super) struct Order {
 
 impl Order {
     pub(super) fn new(terms: Terms<'_>) -> Order {
-        let keep = [terms.queue, terms.nic].into_iter().all(keeps_order);
+        let keep = [terms.queue, terms.nic].into_iter().all(|queue| queue::traits(queue).keeps_order);
         Order { is_promised: keep && terms.one_path && !terms.has_faults, sent: BTreeMap::new() }
     }
 
@@ -60,9 +60,4 @@ impl Order {
             format!("flow {}: a data packet reaches the last link after one that was sent later", stream.0)
         })
     }
-}
-
-/// Whether a queue sends a flow's packets in the order in which they came.
-fn keeps_order(queue: &Values) -> bool {
-    matches!(queue.kind.as_str(), "drop-tail" | "ecn" | "red" | "pfabric" | "fair" | "weighted-fair")
 }

@@ -56,7 +56,7 @@ pub(super) fn check_credits(
     check_pauses(case, (&queue, &nic), topology, format)?;
     check_slow_hosts((topology, faults), &nic, format)?;
     let transport = case.scheme.component("transport").kind;
-    if transport::needs(&transport).no_losses && queue.kind != "daq" {
+    if transport::needs(&transport).no_losses && !queue::traits(&queue).loses_nothing {
         let message = format!("{transport} does not repair losses; write \"daq\", which has none");
         return Err(Complaint::new("scheme.queue", message));
     }

@@ -348,15 +348,17 @@ pub fn doubts(run: &Values, scheme: &Values, workloads: &[&Values]) -> Vec<(Stri
         return doubts;
     }
     if let Some(queue) = scheme.optional_component("queue") {
-        match queue.kind.as_str() {
-            "pfabric" => doubt(&format!(
+        let traits = queue::traits(&queue);
+        if traits.shortest_first {
+            doubt(&format!(
                 "the order of {name}'s flows by what is left of them holds on all links at once, and is lost between links"
-            )),
-            "classes" | "weighted-fair" | "python" if rung == Fidelity::Flows => {
-                doubt(&format!("all flows of {name} share alike, whatever its queue {:?} does", queue.kind));
-            }
-            "shared-buffer" => doubt(&format!("ports of a switch do not share a buffer as {name}'s do")),
-            _ => {}
+            ));
+        }
+        if traits.shares_unevenly && rung == Fidelity::Flows {
+            doubt(&format!("all flows of {name} share alike, whatever its queue {:?} does", queue.kind));
+        }
+        if traits.shares_buffer {
+            doubt(&format!("ports of a switch do not share a buffer as {name}'s do"));
         }
     }
     let routing = scheme.component("routing").kind;

@@ -228,9 +228,7 @@ fn first_window(side: &Side<'_>) -> Option<Held> {
 }
 
 fn priorities(side: &Side<'_>) -> Option<Held> {
-    let strict = side.queue.as_ref()?.entries.get("strict");
-    let levels = if let Some(Value::Count(levels)) = strict { *levels } else { 1 };
-    Some(Held::own(levels.to_string()))
+    Some(Held::own(queue::levels(side.queue.as_ref()?).to_string()))
 }
 
 /// The line rate that constants are for. A scheme that has no such constants is alike to one whose fit.

@@ -223,6 +223,21 @@ fn put_into_scheme(scenario: &mut Json, draw: usize, missing: &BTreeMap<String, 
             scenario["scheme"][0][section] = serde_json::json!({ "kind": kind });
         }
     }
+    // Parts of a port that have not been drawn yet, as they were drawn, or as they are.
+    for part in ["scheduler", "aqm", "buffer"].iter().filter(|_| draw.is_multiple_of(5)) {
+        let is_missing = |name: &&String| name.strip_prefix(part).is_some_and(|rest| rest.starts_with(": "));
+        if scenario["scheme"][0]["queue"]["kind"] != "egress"
+            && let Some(kind) = missing.keys().find(is_missing).and_then(|name| name.split(": ").nth(1))
+        {
+            scenario["scheme"][0]["queue"] = match kind {
+                "dwrr" => {
+                    serde_json::json!({ "kind": "egress", (*part): { "kind": kind, "weights": [1, 2] } })
+                }
+                "pool" => serde_json::json!({ "kind": "egress", (*part): { "kind": kind, "size": "100KB" } }),
+                _ => serde_json::json!({ "kind": "egress", (*part): kind }),
+            };
+        }
+    }
 }
 
 /// Leaves the scheme, on its topology, to decide whether a scenario makes sense.

@@ -16,7 +16,7 @@ pub use port::{Pause, PauseRecord, SharedPort, departure};
 pub use thresholds::interpolated;
 pub(super) use thresholds::{MARKING_PARAMS, Thresholds, check_marking};
 
-use super::{Buffer, Built, Queue};
+use super::{Buffer, Built, Queue, Traits};
 use crate::narrow::narrow;
 use crate::packet::{Kind as PacketKind, Packet};
 use crate::spec::{ALWAYS, Complaint, Component, Fallback, Kind, Made, Needs, Param, Value, Values};
@@ -208,6 +208,7 @@ pub const QUEUE: Made<Queue> = Made {
         is_sized_by_design: |values| lossless(values) != 0,
         marks: |values| values.optional_bytes("ecn_max").is_some(),
         classes: |_| Some(CLASSES as u64),
+        traits: |_| Traits { shares_buffer: true, ..Traits::NONE },
         ..Queue::new(|values| Built::Held(Buffer::Shared(Box::new(SharedPort::build(values)))))
     },
 };

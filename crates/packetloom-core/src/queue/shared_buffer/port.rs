@@ -8,8 +8,7 @@ use crate::packet::Kind;
 use crate::packets::{PacketId, Packets};
 use crate::queue::admission::Marking;
 use crate::queue::list::List;
-use crate::queue::{Counts, Departure, Holds, Joined, Occupancy, Opening, Site};
-use crate::random::Stream;
+use crate::queue::{Departure, Env, Holds, Joined, Occupancy, Opening, Site};
 use crate::spec::Values;
 use crate::units::{Rate, Time};
 
@@ -221,14 +220,8 @@ pub fn departure<H: Copy + Default>(id: PacketId, packets: &Packets<H>) -> Optio
 
 impl Holds for SharedPort {
     // It always fits: the switch's memory manager has admitted it, and a host has no limit.
-    fn put<H: Copy + Default>(
-        &mut self,
-        id: PacketId,
-        packets: &mut Packets<H>,
-        _: u16,
-        _: Option<Opening>,
-        _: (&mut Stream, &mut Counts),
-    ) -> Joined {
+    fn put<H: Copy + Default>(&mut self, id: PacketId, _: Option<Opening>, env: &mut Env<'_, H>) -> Joined {
+        let Env { packets, .. } = env;
         let packet = packets.get(id);
         if packet.kind == Kind::Link {
             self.frames.push_back(id, packets);
@@ -240,11 +233,8 @@ impl Holds for SharedPort {
         Joined::Waits
     }
 
-    fn take<H: Copy + Default>(
-        &mut self,
-        packets: &mut Packets<H>,
-        (random, counts): (&mut Stream, &mut Counts),
-    ) -> Option<PacketId> {
+    fn take<H: Copy + Default>(&mut self, env: &mut Env<'_, H>) -> Option<PacketId> {
+        let Env { packets, random, counts, .. } = env;
         self.last = None;
         if let Some(frame) = self.frames.pop_front(packets) {
             return Some(frame);

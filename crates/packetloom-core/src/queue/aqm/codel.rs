@@ -1,0 +1,292 @@
+//! Controlled delay (CoDel, RFC 8289): once packets have waited for longer than `target` for a whole `interval`, drops or
+//! marks one as it leaves, and others at intervals that shrink with the square root of their number.
+
+use super::{AnyAqm, Aqm, Look, Making};
+use crate::narrow::saturated;
+use crate::queue::Verdict;
+use crate::spec::{Complaint, Component, Kind, Made, Param, Values};
+use crate::units::Time;
+
+const COMPONENT: Component = Component {
+    section: "aqm",
+    kind: "codel",
+    doc: "Controlled delay: if packets wait for longer than a target all through an interval, one is dropped as it leaves, and then one after each interval over the square root of their number, until a packet has waited for less.",
+    source: "RFC 8289",
+    params: &[&[
+        Param::value(
+            "target",
+            Kind::Time,
+            "5ms",
+            "How long packets may wait for good.",
+            "RFC 8289 §4.3: 5 ms for the Internet; a datacenter takes 5 to 10 % of its interval",
+        ),
+        Param::value(
+            "interval",
+            Kind::Time,
+            "100ms",
+            "For how long they must wait longer before one is dropped: about a round trip, the longest that is usual.",
+            "RFC 8289 §4.3: 100 ms",
+        ),
+        Param::value(
+            "ecn",
+            Kind::Flag,
+            "true",
+            "Whether ECN-capable packets are marked instead of dropped.",
+            "RFC 8289 §5.4 leaves it open; on in Linux's fq_codel, off in its codel",
+        ),
+        Param::optional(
+            "ce_threshold",
+            Kind::Time,
+            "Beside that, ECN-capable packets that waited for longer than this are marked; left out: none.",
+            "Linux: ce_threshold of codel and fq_codel",
+        ),
+    ]],
+    check,
+};
+
+/// The AQM.
+pub const AQM: Made<Making> = Made {
+    component: COMPONENT,
+    how: Making {
+        build: |values| AnyAqm::Codel(Codel::build(values)),
+        marks: |values| values.flag("ecn") || values.optional_time("ce_threshold").is_some(),
+        on_arrival: None,
+    },
+};
+
+fn check(values: &Values) -> Result<(), Complaint> {
+    if values.time("interval") == Time::ZERO {
+        return Err(Complaint::new("interval", "write a time above zero"));
+    }
+    if values.time("target") >= values.time("interval") {
+        let message = "write less than interval: RFC 8289 takes 5 to 10 % of it";
+        return Err(Complaint::new("target", message));
+    }
+    Ok(())
+}
+
+/// What the next packet is asked about for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum After {
+    /// Nothing: it is the first at its moment.
+    #[default]
+    Nothing,
+    /// The drop with which the dropping state began.
+    First,
+    /// A drop in that state.
+    Another,
+}
+
+/// The state, by the names of RFC 8289 §5.
+#[derive(Clone, Copy, Debug)]
+pub struct Codel {
+    target: Time,
+    interval: Time,
+    ecn: bool,
+    ce_threshold: Option<Time>,
+    first_above: Option<Time>,
+    drop_next: Time,
+    count: u32,
+    last_count: u32,
+    dropping: bool,
+    after: After,
+    max_packet: u16,
+}
+
+impl Codel {
+    fn build(values: &Values) -> Codel {
+        Codel {
+            target: values.time("target"),
+            interval: values.time("interval"),
+            ecn: values.flag("ecn"),
+            ce_threshold: values.optional_time("ce_threshold"),
+            first_above: None,
+            drop_next: Time::ZERO,
+            count: 0,
+            last_count: 0,
+            dropping: false,
+            after: After::Nothing,
+            max_packet: 0,
+        }
+    }
+
+    /// Whether packets have waited for long enough for this one to be dropped (§5.6, `dodequeue`).
+    fn is_above(&mut self, look: &Look<'_>) -> bool {
+        if look.sojourn < self.target || look.queued.bytes <= self.max_packet.into() {
+            self.first_above = None;
+            return false;
+        }
+        match self.first_above {
+            Some(at) => look.now >= at,
+            None => {
+                self.first_above = Some(look.now + self.interval);
+                false
+            }
+        }
+    }
+
+    /// When to drop next (§5.3, the control law).
+    fn next_after(&self, at: Time) -> Time {
+        at + Time(saturated::<u64>(self.interval.as_ps() as f64 / f64::from(self.count).sqrt()))
+    }
+
+    /// What becomes of a packet whose time has come.
+    fn signal(&mut self, look: &Look<'_>, after: After) -> Verdict {
+        if self.ecn && look.markable {
+            return Verdict::Mark;
+        }
+        self.after = after;
+        Verdict::Drop
+    }
+
+    /// The dropping state begins, where the last one ended if that is not long ago (§5.6, `deque`).
+    fn begin(&mut self, now: Time) {
+        self.dropping = true;
+        let delta = self.count.saturating_sub(self.last_count);
+        let is_soon = now.since(self.drop_next) < self.interval.times(16);
+        self.count = if delta > 1 && is_soon { delta } else { 1 };
+        self.last_count = self.count;
+        self.drop_next = self.next_after(now);
+    }
+
+    fn judge(&mut self, look: &Look<'_>) -> Verdict {
+        let is_above = self.is_above(look);
+        match std::mem::take(&mut self.after) {
+            // After the first drop the next packet goes, however long it has waited.
+            After::First => return Verdict::Accept,
+            After::Another if is_above => self.drop_next = self.next_after(self.drop_next),
+            _ => {}
+        }
+        if self.dropping && !is_above {
+            self.dropping = false;
+        } else if self.dropping && look.now >= self.drop_next {
+            self.count = self.count.saturating_add(1);
+            let verdict = self.signal(look, After::Another);
+            if verdict == Verdict::Mark {
+                self.drop_next = self.next_after(self.drop_next);
+            }
+            return verdict;
+        } else if is_above && !self.dropping {
+            self.begin(look.now);
+            return self.signal(look, After::First);
+        }
+        Verdict::Accept
+    }
+}
+
+impl Aqm for Codel {
+    fn arrive(&mut self, look: &mut Look<'_>) -> Verdict {
+        self.max_packet = self.max_packet.max(look.size_bytes);
+        Verdict::Accept
+    }
+
+    fn leave(&mut self, look: &mut Look<'_>) -> Verdict {
+        let verdict = self.judge(look);
+        let is_late = self.ce_threshold.is_some_and(|threshold| look.sojourn > threshold);
+        if verdict == Verdict::Accept && is_late { Verdict::Mark } else { verdict }
+    }
+
+    // An empty queue ends the dropping state.
+    fn emptied(&mut self) {
+        self.first_above = None;
+        self.dropping = false;
+        self.after = After::Nothing;
+    }
+
+    // Linux: a flow that fills the buffer is to hear of it sooner (sch_fq_codel.c).
+    fn overflowed(&mut self, packets: u32) {
+        self.count = self.count.saturating_add(packets);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::queue::aqm::testing::Scene;
+    use crate::spec::Value;
+
+    fn codel(ecn: bool) -> Codel {
+        let entries = [
+            ("target", Value::Time(Time::from_us(5_000))),
+            ("interval", Value::Time(Time::from_us(100_000))),
+            ("ecn", Value::Flag(ecn)),
+            ("ce_threshold", Value::Absent),
+        ];
+        let entries = entries.map(|(key, value)| (key.to_owned(), value)).into();
+        let mut codel = Codel::build(&Values { kind: "codel".to_owned(), entries });
+        codel.max_packet = 1_500;
+        codel
+    }
+
+    /// When packets are dropped or marked, in us, of one that leaves every 100 us after a wait of 10 ms, until `end_us`.
+    fn signals(codel: &mut Codel, markable: bool, (from_us, end_us): (u64, u64)) -> Vec<u64> {
+        let mut scene = Scene::new();
+        let mut signals = Vec::new();
+        for now in (from_us..end_us).step_by(100) {
+            while codel.leave(&mut scene.look(Time::from_us(now), 100_000, Time::from_us(10_000), markable))
+                != Verdict::Accept
+            {
+                signals.push(now);
+                if markable {
+                    break;
+                }
+            }
+        }
+        signals
+    }
+
+    /// The control law by hand (RFC 8289 §5.3): the first drop an interval after the wait went above the target, the
+    /// next ones 100, 70.7, 57.7, 50, 44.7, 40.8 and 37.8 ms after each other.
+    #[test]
+    fn drops_follow_each_other_by_the_inverse_square_root_of_their_number() {
+        for (ecn, markable) in [(false, false), (true, false), (true, true)] {
+            let signals = signals(&mut codel(ecn), markable, (0, 530_000));
+            let mut at = 100_000.0_f64;
+            let mut expected = vec![100_000];
+            for count in 1..=7_u32 {
+                at += 100_000.0 / f64::from(count).sqrt();
+                // Packets leave every 100 us: the first after that time.
+                expected.push((at / 100.0).ceil() as u64 * 100);
+            }
+            assert_eq!(signals, expected, "ecn {ecn}, markable {markable}");
+        }
+    }
+
+    #[test]
+    fn a_short_wait_ends_the_dropping_state_and_a_soon_return_goes_on_from_its_rate() {
+        let mut codel = codel(false);
+        let mut scene = Scene::new();
+        assert_eq!(signals(&mut codel, false, (0, 530_000)).len(), 8);
+        assert_eq!((codel.count, codel.dropping), (8, true));
+        let short = &mut scene.look(Time::from_us(530_000), 100_000, Time::from_us(4_999), false);
+        assert_eq!(codel.leave(short), Verdict::Accept);
+        assert!(!codel.dropping && codel.first_above.is_none());
+        // Within 16 intervals of the last state, which began with a count of 1: its 7 further drops are the count now.
+        assert_eq!(signals(&mut codel, false, (530_100, 630_200)), [630_100]);
+        assert_eq!(codel.count, 7);
+        // Once more, long after: from the start.
+        codel.leave(&mut scene.look(Time::from_us(631_000), 100_000, Time::ZERO, false));
+        assert_eq!(signals(&mut codel, false, (3_000_000, 3_100_100)), [3_100_000]);
+        assert_eq!(codel.count, 1);
+    }
+
+    /// What waits behind it must be more than a packet, or the line would go idle.
+    #[test]
+    fn the_last_packet_is_never_dropped() {
+        let mut codel = codel(false);
+        let mut scene = Scene::new();
+        for now in (0..1_000).map(|ms| Time::from_us(ms * 1_000)) {
+            let look = &mut scene.look(now, 1_500, Time::from_us(20_000), false);
+            assert_eq!(codel.leave(look), Verdict::Accept);
+        }
+    }
+
+    #[test]
+    fn an_empty_queue_ends_the_dropping_state() {
+        let mut codel = codel(false);
+        assert_eq!(signals(&mut codel, false, (0, 100_100)), [100_000]);
+        codel.emptied();
+        assert!(!codel.dropping);
+        assert_eq!(signals(&mut codel, false, (100_100, 200_100)), [0_u64; 0]);
+    }
+}

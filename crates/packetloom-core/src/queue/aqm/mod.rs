@@ -1,0 +1,157 @@
+//! Active queue management: what becomes of a packet as it comes, and as it is to leave, by what waits and by the clock.
+
+mod codel;
+mod none;
+mod pie;
+mod red;
+mod sojourn;
+mod threshold;
+
+use super::{Admission, Occupancy, Verdict};
+use crate::random::Stream;
+use crate::spec::{self, Component, Made, Values};
+use crate::units::Time;
+
+/// What an AQM goes by.
+#[derive(Debug)]
+pub struct Look<'a> {
+    /// The time.
+    pub now: Time,
+    /// What waits in its queue: before the packet joins, or once it has left.
+    pub queued: Occupancy,
+    /// The packet's size.
+    pub size_bytes: u16,
+    /// Whether it can be marked.
+    pub markable: bool,
+    /// How long it has waited.
+    pub sojourn: Time,
+    /// The port's own random numbers.
+    pub random: &'a mut Stream,
+}
+
+/// The state of an AQM for one queue: of a port, a class or a flow.
+///
+/// A packet that can't be marked and is judged so goes on without a mark.
+pub trait Aqm {
+    /// A packet comes, for which there is room.
+    fn arrive(&mut self, _look: &mut Look<'_>) -> Verdict {
+        Verdict::Accept
+    }
+
+    /// A packet is to leave. If it is dropped, the next one of its queue is asked about at the same moment.
+    fn leave(&mut self, _look: &mut Look<'_>) -> Verdict {
+        Verdict::Accept
+    }
+
+    /// The queue was to give another packet, and had none.
+    fn emptied(&mut self) {}
+
+    /// So many packets of the queue were dropped for want of room.
+    fn overflowed(&mut self, _packets: u32) {}
+}
+
+/// How an AQM is made of a scenario's values, and what others must know of it.
+#[derive(Clone, Copy, Debug)]
+pub struct Making {
+    /// Builds its state.
+    build: fn(&Values) -> AnyAqm,
+    /// Whether it marks packets.
+    marks: fn(&Values) -> bool,
+    /// As the rule of a queue whose departures are known on arrival, where it judges arrivals alone and by what waits.
+    on_arrival: Option<fn(&Values, &Values) -> Admission>,
+}
+
+/// The AQMs. A line has the state, and the components that a scenario can name which are made of it.
+macro_rules! aqms {
+    ($($name:ident($type:ty) = [$($made:path),*],)*) => {
+        const AQMS: &[Made<Making>] = &[$($($made,)*)*];
+
+        /// The state of any AQM.
+        #[derive(Clone, Debug)]
+        #[allow(missing_docs)]
+        pub enum AnyAqm {
+            $($name($type)),*
+        }
+
+        impl Aqm for AnyAqm {
+            #[inline]
+            fn arrive(&mut self, look: &mut Look<'_>) -> Verdict {
+                match self {
+                    $(AnyAqm::$name(aqm) => aqm.arrive(look)),*
+                }
+            }
+
+            #[inline]
+            fn leave(&mut self, look: &mut Look<'_>) -> Verdict {
+                match self {
+                    $(AnyAqm::$name(aqm) => aqm.leave(look)),*
+                }
+            }
+
+            fn emptied(&mut self) {
+                match self {
+                    $(AnyAqm::$name(aqm) => aqm.emptied()),*
+                }
+            }
+
+            fn overflowed(&mut self, packets: u32) {
+                match self {
+                    $(AnyAqm::$name(aqm) => aqm.overflowed(packets)),*
+                }
+            }
+        }
+    };
+}
+
+aqms! {
+    Nothing(none::Nothing) = [none::AQM],
+    Arrivals(red::Arrivals) = [threshold::AQM, red::AQM],
+    Codel(codel::Codel) = [codel::AQM],
+    Pie(pie::Pie) = [pie::AQM],
+    Sojourn(sojourn::Sojourn) = [sojourn::AQM],
+}
+
+/// The AQM that does nothing.
+pub const NONE: &str = none::AQM.component.kind;
+
+/// Every component of the section "aqm".
+pub const COMPONENTS: &[Component] = &spec::components::<_, { AQMS.len() }>(AQMS);
+
+impl AnyAqm {
+    /// The AQM that a scenario's values specify.
+    pub fn build(values: &Values) -> AnyAqm {
+        (spec::how(AQMS, &values.kind).build)(values)
+    }
+}
+
+/// Whether an AQM marks packets.
+pub fn marks(values: &Values) -> bool {
+    (spec::how(AQMS, &values.kind).marks)(values)
+}
+
+/// The rule that admits to a buffer and marks as an AQM does, if that looks at nothing but what waits on arrival.
+pub fn admission(aqm: &Values, buffer: &Values) -> Option<Admission> {
+    spec::how(AQMS, &aqm.kind).on_arrival.map(|rule| rule(aqm, buffer))
+}
+
+#[cfg(test)]
+mod testing {
+    use super::*;
+    use crate::random::Purpose;
+
+    /// What an AQM sees of a packet of 1500 B.
+    pub struct Scene {
+        random: Stream,
+    }
+
+    impl Scene {
+        pub fn new() -> Scene {
+            Scene { random: Stream::new(1, Purpose::Queue, 0) }
+        }
+
+        pub fn look(&mut self, now: Time, queued_bytes: u64, sojourn: Time, markable: bool) -> Look<'_> {
+            let queued = Occupancy { bytes: queued_bytes, packets: queued_bytes / 1_500 };
+            Look { now, queued, size_bytes: 1_500, markable, sojourn, random: &mut self.random }
+        }
+    }
+}

@@ -1,0 +1,31 @@
+//! No AQM: what fits is sent.
+
+use super::{AnyAqm, Aqm, Making};
+use crate::queue::Admission;
+use crate::queue::admission::Marking;
+use crate::spec::{Component, Made, anything};
+
+const COMPONENT: Component = Component {
+    section: "aqm",
+    kind: "none",
+    doc: "Nothing is marked, and only what finds no room is dropped.",
+    source: "packetloom",
+    params: &[],
+    check: anything,
+};
+
+/// The AQM.
+pub const AQM: Made<Making> = Made {
+    component: COMPONENT,
+    how: Making {
+        build: |_| AnyAqm::Nothing(Nothing),
+        marks: |_| false,
+        on_arrival: Some(|_, buffer| Admission::of(buffer, Marking::Never)),
+    },
+};
+
+/// Does nothing.
+#[derive(Clone, Copy, Debug)]
+pub struct Nothing;
+
+impl Aqm for Nothing {}

@@ -1,0 +1,56 @@
+//! What may wait at a port.
+
+use crate::queue::admission::{ADMITS, CAPACITY, admits_until_full, check_admits};
+use crate::queue::limit;
+use crate::spec::{ALWAYS, Component, Fallback, Kind, Param, Values};
+
+const PRIVATE: Component = Component {
+    section: "buffer",
+    kind: "private",
+    doc: "A buffer of the port's own.",
+    source: "packetloom",
+    params: &[&[CAPACITY, ADMITS]],
+    check: check_admits,
+};
+
+const POOL: Component = Component {
+    section: "buffer",
+    kind: "pool",
+    doc: "A buffer that all ports of a switch share: a port's queue may grow to alpha times what is free of it (dynamic thresholds). A host's port has no part in it.",
+    source: "Choudhury and Hahne, ToN 1998",
+    params: &[&[
+        Param {
+            name: "size",
+            kind: Kind::Bytes,
+            default: Fallback::Required,
+            doc: "The buffer of a switch.",
+            source: "packetloom",
+            acts: ALWAYS,
+        },
+        Param {
+            name: "alpha",
+            kind: Kind::Number(0.001, 1024.0),
+            default: Fallback::Value("1"),
+            doc: "A port's queue may grow to this many times what is free.",
+            source: "Choudhury and Hahne, ToN 1998: alpha = 1",
+            acts: ALWAYS,
+        },
+        CAPACITY,
+        ADMITS,
+    ]],
+    check: check_admits,
+};
+
+/// Every component of the section "buffer".
+pub const COMPONENTS: &[Component] = &[PRIVATE, POOL];
+
+/// The size of the buffer that the ports of a switch share, and how much of what is free a port may take.
+pub fn pool(buffer: &Values) -> Option<(u64, f64)> {
+    (buffer.kind == POOL.kind).then(|| (buffer.bytes("size"), buffer.number("alpha")))
+}
+
+/// The most that may wait at a port, the pool aside.
+pub(super) fn most_bytes(buffer: &Values, packet_bytes: u64) -> Option<u64> {
+    let beyond = if admits_until_full(buffer) { packet_bytes - 1 } else { 0 };
+    Some(limit(buffer, "capacity", packet_bytes)?.saturating_add(beyond))
+}

@@ -1,0 +1,114 @@
+//! A port of parts: a buffer that admits, an AQM that judges what comes and what leaves, a scheduler between them.
+
+mod buffer;
+mod pipeline;
+#[cfg(test)]
+mod tests;
+
+use super::admission::never_marks;
+use super::{Buffer, Built, Queue, Traits, aqm, has_room, limit, scheduler};
+use crate::spec::{ALWAYS, Complaint, Component, Fallback, Kind, Made, Param, Value, Values};
+pub use buffer::COMPONENTS as BUFFER_COMPONENTS;
+pub(super) use buffer::pool;
+pub use pipeline::Egress;
+
+const COMPONENT: Component = Component {
+    section: "queue",
+    kind: "egress",
+    doc: "A port put together of parts. A packet that comes is admitted by the buffer and judged by the AQM, and joins a queue of the scheduler; when the line is free, the scheduler says which queue sends, and the AQM judges what leaves. The AQM has a state for each queue of the scheduler: the port, a class, or a flow.",
+    source: "packetloom; RFC 7567 §1: buffer management and scheduling",
+    params: &[&[
+        Param {
+            name: "scheduler",
+            kind: Kind::Component("scheduler"),
+            default: Fallback::Value("fifo"),
+            doc: "Which packet goes next.",
+            source: "packetloom",
+            acts: ALWAYS,
+        },
+        Param {
+            name: "aqm",
+            kind: Kind::Component("aqm"),
+            default: Fallback::Value("none"),
+            doc: "What is marked, and dropped before there is no room.",
+            source: "packetloom",
+            acts: ALWAYS,
+        },
+        Param {
+            name: "buffer",
+            kind: Kind::Component("buffer"),
+            default: Fallback::Value("private"),
+            doc: "What may wait.",
+            source: "packetloom",
+            acts: ALWAYS,
+        },
+    ]],
+    check,
+};
+
+/// The queue.
+pub const QUEUE: Made<Queue> = Made {
+    component: COMPONENT,
+    how: Queue {
+        most_bytes: |values, packet_bytes| buffer::most_bytes(&values.component("buffer"), packet_bytes),
+        is_sized_by_design: |values| scheduler::traits(&values.component("scheduler")).shortest_first,
+        marks: |values| aqm::marks(&values.component("aqm")),
+        weighs: |values| scheduler::weighs(&values.component("scheduler")),
+        classes: |values| scheduler::classes(&values.component("scheduler")),
+        levels: |values| scheduler::levels(&values.component("scheduler")),
+        traits,
+        check: check_room,
+        ..Queue::new(build)
+    },
+};
+
+fn traits(values: &Values) -> Traits {
+    let shares_buffer = buffer::pool(&values.component("buffer")).is_some();
+    Traits { shares_buffer, ..scheduler::traits(&values.component("scheduler")) }
+}
+
+/// Of the same parts as a queue with a name it is that queue: what is first in, first out, and judged on arrival alone,
+/// need not be held; and the orders of pFabric and of fair queueing in a buffer of their own have queues of their own.
+fn build(values: &Values) -> Built {
+    let [scheduler, aqm, buffer] = ["scheduler", "aqm", "buffer"].map(|key| values.component(key));
+    let admission = aqm::admission(&aqm, &buffer);
+    let capacity_bytes = match (buffer::pool(&buffer), buffer.get("capacity")) {
+        (None, Value::Bytes(bytes)) => Some(*bytes),
+        _ => None,
+    };
+    match (admission, capacity_bytes) {
+        (Some(admission), _) if scheduler::is_fifo(&scheduler) => Built::Fifo(admission),
+        (_, Some(bytes)) if aqm.kind == aqm::NONE => match scheduler::alone(&scheduler, bytes) {
+            Some(queue) => Built::Held(queue),
+            None => Built::Held(Buffer::Egress(Box::new(Egress::build(values)))),
+        },
+        _ => Built::Held(Buffer::Egress(Box::new(Egress::build(values)))),
+    }
+}
+
+fn check(values: &Values) -> Result<(), Complaint> {
+    let (scheduler, buffer) = (values.component("scheduler"), values.component("buffer"));
+    if scheduler::evicts(&scheduler) && buffer.text("admits") != "what-fits" {
+        let message = format!(
+            "with scheduler = {:?} any packet joins, and what is to go first is dropped; leave this out",
+            scheduler.kind
+        );
+        return Err(Complaint::new("buffer.admits", message));
+    }
+    Ok(())
+}
+
+fn check_room(values: &Values, packet_bytes: u64) -> Result<(), Complaint> {
+    let (aqm, buffer) = (values.component("aqm"), values.component("buffer"));
+    let within = |part: &str, complaint: Complaint| Complaint {
+        key: format!("{part}.{}", complaint.key),
+        ..complaint
+    };
+    for key in ["capacity", "size"].into_iter().filter(|key| buffer.entries.contains_key(*key)) {
+        has_room(&buffer, key, packet_bytes).map_err(|complaint| within("buffer", complaint))?;
+        let most = limit(&buffer, key, packet_bytes);
+        never_marks(&aqm, most, &format!("buffer.{key}"), packet_bytes)
+            .map_or(Ok(()), |complaint| Err(within("aqm", complaint)))?;
+    }
+    Ok(())
+}

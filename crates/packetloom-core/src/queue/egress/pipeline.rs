@@ -1,0 +1,141 @@
+//! The way of a packet through a port of parts.
+
+use crate::packet::Kind;
+use crate::packets::{PacketId, Packets};
+use crate::queue::admission::Marking;
+use crate::queue::aqm::{AnyAqm, Aqm, Look};
+use crate::queue::scheduler::{self, AnyScheduler, Scheduler};
+use crate::queue::{Admission, Env, Holds, Joined, Occupancy, Opening, Verdict};
+use crate::spec::Values;
+use crate::units::Time;
+
+/// A port's packets, and what decides about them.
+#[derive(Clone, Debug)]
+pub struct Egress {
+    scheduler: AnyScheduler,
+    /// The AQM of a queue to which nothing has come, and those of the scheduler's queues.
+    fresh: AnyAqm,
+    aqms: Vec<AnyAqm>,
+    room: Admission,
+    /// Whether others are dropped in favour of what comes.
+    evicts: bool,
+}
+
+impl Egress {
+    /// An empty port.
+    pub fn build(values: &Values) -> Egress {
+        Egress {
+            scheduler: AnyScheduler::build(&values.component("scheduler")),
+            fresh: AnyAqm::build(&values.component("aqm")),
+            aqms: Vec::new(),
+            evicts: scheduler::evicts(&values.component("scheduler")),
+            room: Admission::of(&values.component("buffer"), Marking::Never),
+        }
+    }
+
+    /// The AQM of a queue.
+    fn aqm(&mut self, queue: usize) -> &mut AnyAqm {
+        if queue >= self.aqms.len() {
+            self.aqms.resize_with(queue + 1, || self.fresh.clone());
+        }
+        &mut self.aqms[queue]
+    }
+
+    /// What the AQM of a queue says of a packet that comes, or leaves after it has waited.
+    fn judge<H: Copy + Default>(
+        &mut self,
+        id: PacketId,
+        queue: usize,
+        (sojourn, leaves): (Time, bool),
+        env: &mut Env<'_, H>,
+    ) -> Verdict {
+        let packet = env.packets.get_mut(id);
+        let markable = packet.is_ecn_capable() && packet.kind != Kind::Trimmed;
+        let (now, size_bytes, queued) = (env.now, packet.size_bytes, self.scheduler.queued_in(queue));
+        let look = &mut Look { now, queued, size_bytes, markable, sojourn, random: env.random };
+        let aqm = self.aqm(queue);
+        let verdict = if leaves { aqm.leave(look) } else { aqm.arrive(look) };
+        if verdict == Verdict::Mark && markable {
+            env.counts.marks += 1;
+            packet.congestion_experienced = true;
+        }
+        verdict
+    }
+
+    /// Drops what is to go first while more waits than may, of which a packet that came last takes part.
+    fn make_room<H: Copy + Default>(&mut self, env: &mut Env<'_, H>) -> bool {
+        let mut dropped = false;
+        while self.room.is_exceeded_by(self.scheduler.queued()) && self.evict(env) {
+            dropped = true;
+        }
+        dropped
+    }
+}
+
+impl Holds for Egress {
+    fn put<H: Copy + Default>(&mut self, id: PacketId, _: Option<Opening>, env: &mut Env<'_, H>) -> Joined {
+        let size_bytes = env.packets.get(id).size_bytes;
+        if !self.evicts && self.room.judge(self.scheduler.queued(), size_bytes, env.random) == Verdict::Drop {
+            env.drop(id);
+            return Joined::Dropped;
+        }
+        let queue = self.scheduler.queue_for(id, env.packets);
+        if self.judge(id, queue, (Time::ZERO, false), env) == Verdict::Drop {
+            env.drop(id);
+            return Joined::Dropped;
+        }
+        self.scheduler.join(id, queue, env.packets);
+        if self.evicts && self.make_room(env) { Joined::Dropped } else { Joined::Waits }
+    }
+
+    fn take<H: Copy + Default>(&mut self, env: &mut Env<'_, H>) -> Option<PacketId> {
+        loop {
+            let queue = self.scheduler.next(env.packets)?;
+            while let Some(id) = self.scheduler.pop(queue, env) {
+                let packet = env.packets.get(id);
+                let (sojourn, size_bytes) = (env.now.since(packet.time), packet.size_bytes);
+                if self.judge(id, queue, (sojourn, true), env) != Verdict::Drop {
+                    self.scheduler.sent(queue, size_bytes);
+                    return Some(id);
+                }
+                env.drop(id);
+            }
+            self.aqm(queue).emptied();
+            self.scheduler.emptied(queue);
+        }
+    }
+
+    fn packets<'a, H: Copy + Default>(
+        &'a self,
+        packets: &'a Packets<H>,
+    ) -> impl Iterator<Item = PacketId> + 'a {
+        self.scheduler.packets(packets)
+    }
+
+    fn queued(&self) -> Occupancy {
+        self.scheduler.queued()
+    }
+
+    fn is_ready(&self) -> bool {
+        self.scheduler.queued().packets > 0 || !self.scheduler.is_settled()
+    }
+
+    fn evict<H: Copy + Default>(&mut self, env: &mut Env<'_, H>) -> bool {
+        let Some(evicted) = self.scheduler.evict(env) else { return false };
+        self.aqm(evicted.queue).overflowed(evicted.packets);
+        true
+    }
+
+    fn evicts(&self) -> bool {
+        self.evicts
+    }
+
+    fn classes(&self, mut visit: impl FnMut(usize, u64, Option<u64>)) {
+        self.scheduler.classes(&mut |number, bytes| visit(number, bytes, None));
+    }
+
+    // So that the AQM and the scheduler see those packets, too, that find the line free.
+    fn holds_back(&self) -> bool {
+        true
+    }
+}

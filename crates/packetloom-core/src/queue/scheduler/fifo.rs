@@ -1,0 +1,59 @@
+//! First in, first out.
+
+use super::{AnyScheduler, Making, Scheduler};
+use crate::packets::{PacketId, Packets};
+use crate::queue::list::List;
+use crate::queue::{Env, Occupancy, Traits};
+use crate::spec::{Component, Made, anything};
+
+const COMPONENT: Component = Component {
+    section: "scheduler",
+    kind: "fifo",
+    doc: "First in, first out.",
+    source: "packetloom",
+    params: &[],
+    check: anything,
+};
+
+/// The scheduler.
+pub const SCHEDULER: Made<Making> = Made {
+    component: COMPONENT,
+    how: Making { is_fifo: true, ..Making::new(|_| AnyScheduler::Fifo(Fifo::default()), Traits::FIFO) },
+};
+
+/// Packets in a row.
+#[derive(Clone, Debug, Default)]
+pub struct Fifo(List);
+
+impl Scheduler for Fifo {
+    fn queue_for<H: Copy + Default>(&mut self, _: PacketId, _: &Packets<H>) -> usize {
+        0
+    }
+
+    fn queued_in(&self, _: usize) -> Occupancy {
+        self.0.queued()
+    }
+
+    fn queued(&self) -> Occupancy {
+        self.0.queued()
+    }
+
+    fn join<H: Copy + Default>(&mut self, id: PacketId, _: usize, packets: &mut Packets<H>) {
+        self.0.push_back(id, packets);
+    }
+
+    fn next<H: Copy + Default>(&mut self, _: &Packets<H>) -> Option<usize> {
+        (!self.0.is_empty()).then_some(0)
+    }
+
+    fn pop<H: Copy + Default>(&mut self, _: usize, env: &mut Env<'_, H>) -> Option<PacketId> {
+        self.0.pop_front(env.packets)
+    }
+
+    fn packets<'a, H: Copy + Default>(
+        &'a self,
+        packets: &'a Packets<H>,
+    ) -> Box<dyn Iterator<Item = PacketId> + 'a> {
+        Box::new(self.0.iter(packets))
+    }
+}

@@ -1,0 +1,69 @@
+//! pFabric's order (§2.2): the flow with the highest-priority packet, its earliest packet first; without room the packet
+//! with the lowest priority is dropped.
+
+use super::{AnyScheduler, Evicted, Making, Scheduler};
+use crate::packets::{PacketId, Packets};
+use crate::queue::pfabric::TIES;
+use crate::queue::{Buffer, Env, Holds, Occupancy, PFabric, Traits};
+use crate::spec::{Component, Made, anything};
+
+const COMPONENT: Component = Component {
+    section: "scheduler",
+    kind: "pfabric",
+    doc: "The earliest packet of the flow that has the highest-priority packet; without room the packet with the lowest priority is dropped.",
+    source: "pFabric §2.2",
+    params: &[&[TIES]],
+    check: anything,
+};
+
+/// The scheduler.
+pub const SCHEDULER: Made<Making> = Made {
+    component: COMPONENT,
+    how: Making {
+        evicts: true,
+        alone: |values, bytes| Some(Buffer::PFabric(PFabric::holding(bytes, values))),
+        ..Making::new(
+            |values| AnyScheduler::PFabric(PFabric::holding(u64::MAX, values)),
+            Traits::SHORTEST_FIRST,
+        )
+    },
+};
+
+impl Scheduler for PFabric {
+    fn queue_for<H: Copy + Default>(&mut self, _: PacketId, _: &Packets<H>) -> usize {
+        0
+    }
+
+    fn queued_in(&self, _: usize) -> Occupancy {
+        Holds::queued(self)
+    }
+
+    fn queued(&self) -> Occupancy {
+        Holds::queued(self)
+    }
+
+    fn join<H: Copy + Default>(&mut self, id: PacketId, _: usize, packets: &mut Packets<H>) {
+        self.push(id, packets.get(id));
+    }
+
+    fn next<H: Copy + Default>(&mut self, _: &Packets<H>) -> Option<usize> {
+        (Holds::queued(self).packets > 0).then_some(0)
+    }
+
+    fn pop<H: Copy + Default>(&mut self, _: usize, env: &mut Env<'_, H>) -> Option<PacketId> {
+        self.pop_best(env.random)
+    }
+
+    fn evict<H: Copy + Default>(&mut self, env: &mut Env<'_, H>) -> Option<Evicted> {
+        let worst = self.pop_worst(env.random)?;
+        env.drop(worst);
+        Some(Evicted { queue: 0, packets: 1 })
+    }
+
+    fn packets<'a, H: Copy + Default>(
+        &'a self,
+        packets: &'a Packets<H>,
+    ) -> Box<dyn Iterator<Item = PacketId> + 'a> {
+        Box::new(Holds::packets(self, packets))
+    }
+}

@@ -1,0 +1,89 @@
+//! Traffic classes by strict priority.
+
+use super::{AnyScheduler, Making, Scheduler};
+use crate::narrow::exact;
+use crate::packets::{PacketId, Packets};
+use crate::queue::classes::MOST_CLASSES;
+use crate::queue::list::List;
+use crate::queue::{Env, Occupancy, Traits};
+use crate::spec::{Complaint, Component, Kind, Made, Param, Values};
+
+const COMPONENT: Component = Component {
+    section: "scheduler",
+    kind: "strict",
+    doc: "Traffic classes, of which the one with the lowest number always goes first; first in, first out inside each.",
+    source: "IEEE 802.1Q §8.6.8.1: strict priority",
+    params: &[&[Param::value(
+        "classes",
+        Kind::Count(1),
+        "8",
+        "How many classes there are. A class number beyond the last counts as the last.",
+        "IEEE 802.1Q: 8",
+    )]],
+    check,
+};
+
+/// The scheduler.
+pub const SCHEDULER: Made<Making> = Made {
+    component: COMPONENT,
+    how: Making {
+        classes: |values| Some(values.count("classes")),
+        levels: |values| values.count("classes"),
+        ..Making::new(|values| AnyScheduler::Strict(Strict::of(values.count("classes"))), Traits::CLASSES)
+    },
+};
+
+fn check(values: &Values) -> Result<(), Complaint> {
+    let classes = values.count("classes");
+    if classes > MOST_CLASSES {
+        return Err(Complaint::new("classes", format!("write {MOST_CLASSES} at most")));
+    }
+    Ok(())
+}
+
+/// The classes of a port.
+#[derive(Clone, Debug)]
+pub struct Strict(Vec<List>);
+
+impl Strict {
+    fn of(classes: u64) -> Strict {
+        Strict(vec![List::default(); exact::<usize>(classes)])
+    }
+}
+
+impl Scheduler for Strict {
+    fn queue_for<H: Copy + Default>(&mut self, id: PacketId, packets: &Packets<H>) -> usize {
+        usize::from(packets.get(id).class).min(self.0.len() - 1)
+    }
+
+    fn queued_in(&self, queue: usize) -> Occupancy {
+        self.0[queue].queued()
+    }
+
+    fn queued(&self) -> Occupancy {
+        self.0.iter().fold(Occupancy::default(), |all, class| all + class.queued())
+    }
+
+    fn join<H: Copy + Default>(&mut self, id: PacketId, queue: usize, packets: &mut Packets<H>) {
+        self.0[queue].push_back(id, packets);
+    }
+
+    fn next<H: Copy + Default>(&mut self, _: &Packets<H>) -> Option<usize> {
+        self.0.iter().position(|class| !class.is_empty())
+    }
+
+    fn pop<H: Copy + Default>(&mut self, queue: usize, env: &mut Env<'_, H>) -> Option<PacketId> {
+        self.0[queue].pop_front(env.packets)
+    }
+
+    fn packets<'a, H: Copy + Default>(
+        &'a self,
+        packets: &'a Packets<H>,
+    ) -> Box<dyn Iterator<Item = PacketId> + 'a> {
+        Box::new(self.0.iter().flat_map(|class| class.iter(packets)))
+    }
+
+    fn classes(&self, tell: &mut dyn FnMut(usize, u64)) {
+        self.0.iter().enumerate().for_each(|(number, class)| tell(number, class.queued().bytes));
+    }
+}

@@ -1,0 +1,68 @@
+//! Start-time fair queueing by the weights in packets.
+
+use super::{AnyScheduler, Evicted, Making, Scheduler};
+use crate::packets::{PacketId, Packets};
+use crate::queue::{Buffer, Env, Holds, Occupancy, Traits, WeightedFair};
+use crate::spec::{Component, Made, anything};
+
+const COMPONENT: Component = Component {
+    section: "scheduler",
+    kind: "weighted-fair",
+    doc: "Start-time fair queueing: flows share the link by the weights that their packets carry, or by bytes alike. Control packets go first. Without room the packet with the greatest virtual length (size over weight) is dropped.",
+    source: "Goyal, Vin and Cheng, SIGCOMM 1996; NUMFabric (SIGCOMM 2016) §4.1",
+    params: &[],
+    check: anything,
+};
+
+/// The scheduler.
+pub const SCHEDULER: Made<Making> = Made {
+    component: COMPONENT,
+    how: Making {
+        weighs: true,
+        evicts: true,
+        alone: |_, bytes| Some(Buffer::WeightedFair(Box::new(WeightedFair::holding(bytes)))),
+        ..Making::new(
+            |_| AnyScheduler::WeightedFair(Box::new(WeightedFair::holding(u64::MAX))),
+            Traits::WEIGHTS,
+        )
+    },
+};
+
+impl Scheduler for Box<WeightedFair> {
+    fn queue_for<H: Copy + Default>(&mut self, _: PacketId, _: &Packets<H>) -> usize {
+        0
+    }
+
+    fn queued_in(&self, _: usize) -> Occupancy {
+        Holds::queued(self.as_ref())
+    }
+
+    fn queued(&self) -> Occupancy {
+        Holds::queued(self.as_ref())
+    }
+
+    fn join<H: Copy + Default>(&mut self, id: PacketId, _: usize, packets: &mut Packets<H>) {
+        self.push(id, packets);
+    }
+
+    fn next<H: Copy + Default>(&mut self, _: &Packets<H>) -> Option<usize> {
+        (Holds::queued(self.as_ref()).packets > 0).then_some(0)
+    }
+
+    fn pop<H: Copy + Default>(&mut self, _: usize, env: &mut Env<'_, H>) -> Option<PacketId> {
+        Holds::take(self.as_mut(), env)
+    }
+
+    fn evict<H: Copy + Default>(&mut self, env: &mut Env<'_, H>) -> Option<Evicted> {
+        let worst = self.pop_worst(env.packets)?;
+        env.drop(worst);
+        Some(Evicted { queue: 0, packets: 1 })
+    }
+
+    fn packets<'a, H: Copy + Default>(
+        &'a self,
+        packets: &'a Packets<H>,
+    ) -> Box<dyn Iterator<Item = PacketId> + 'a> {
+        Box::new(Holds::packets(self.as_ref(), packets))
+    }
+}
