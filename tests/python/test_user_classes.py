@@ -79,6 +79,11 @@ QUEUES = {
     "ecn": ("dctcp", {"kind": "ecn", "capacity": "60KB", "mark_above": "15KB"}, "Marking"),
     "one class of three": ("tcp", {"kind": "drop-tail", "capacity": "30KB"}, "Strict"),
     "unlimited": ("tcp", "drop-tail", "Nothing"),
+    "codel": (
+        "tcp",
+        {"kind": "egress", "aqm": {"kind": "codel", "target": "5us", "interval": "50us", "ecn": False}},
+        "Codel",
+    ),
 }
 
 
@@ -110,6 +115,14 @@ def test_lanes_take_turns_classes_are_strict_and_what_is_too_much_is_trimmed(tmp
 
     assert mean_of_small("2") < mean_of_small("3"), "young packets overtake old ones"
     assert flows["trimmed"].sum() > 0
+
+
+def test_a_rule_drops_what_waits_in_favour_of_what_comes(tmp_path: Path) -> None:
+    schemes = ({"transport": "tcp", "queue": mine("queues.py", name)} for name in ("LatestFirst", "DropTail"))
+    results = packetloom.run(scenario(*schemes), output=tmp_path / "results")
+    assert results.to_polars("ports").filter(pl.col("scheme") == "0")["drops"].sum() > 0
+    first, second = fingerprints(results)
+    assert first != second
 
 
 PATHS = {
@@ -244,17 +257,22 @@ OUTSIDE = {
     "arrives": (
         "queue",
         f"{RULE}    lanes = 2\n    def arrives(self, arrival, queue):\n        return 99\n",
-        "99, which is no lane; return one from 0 to 1",
+        "returned 99, which is no lane; return one from 0 to 1",
     ),
     "next": (
         "queue",
         f"{RULE}    lanes = 2\n    def next(self, queue):\n        return 2\n",
-        "2, which is no lane; return one from 0 to 1",
+        "returned 2, which is no lane; return one from 0 to 1",
+    ),
+    "leaves": (
+        "queue",
+        f"{RULE}    lanes = 2\n    def leaves(self, departure, queue):\n        queue.drop_first(3)\n",
+        "dropped from 3, which is no lane; name one from 0 to 1",
     ),
     "choose": (
         "routing",
         f"{CHOICE}    def choose(self, outgoing, paths):\n        return -7\n",
-        "-7, which is no path; return one from 0 to 3",
+        "returned -7, which is no path; return one from 0 to 3",
     ),
 }
 
@@ -267,7 +285,7 @@ def test_a_choice_of_what_there_is_not_ends_the_run(method: str, tmp_path: Path)
     more: dict[str, Any] = {"entropies": 4} if part == "routing" else {}
     parts: dict[str, Any] = {"transport": "uec" if part == "routing" else "tcp", "queue": "drop-tail"}
     parts[part] = mine(file, "Mad", **more)
-    with pytest.raises(PacketloomError, match=rf"Mad\.{method} returned {said}.*\(flow \d+, host\d+ to host\d+, at "):
+    with pytest.raises(PacketloomError, match=rf"Mad\.{method} {said}.*\(flow \d+, host\d+ to host\d+, at "):
         packetloom.run(scenario(parts), output=tmp_path / "results")
 
 

@@ -267,6 +267,31 @@ class Arrival:
     """When it arrives."""
 
 
+class Departure:
+    """A packet that is to leave a queue."""
+
+    size_bytes: int
+    """Its size on the wire, without framing."""
+    flow: int
+    src: int
+    dst: int
+    is_data: int
+    """1 if it carries payload."""
+    traffic_class: int
+    priority: int
+    """As its sender wrote them."""
+    markable: int
+    """1 if its sender goes by marks."""
+    marked: int
+    """1 if it has been marked."""
+    lane: int
+    """The lane that it comes from."""
+    waited_ps: int
+    """How long it has waited."""
+    now_ps: int
+    """When it leaves."""
+
+
 class Queue:
     """A port's queue, in lanes that are first in, first out."""
 
@@ -278,12 +303,18 @@ class Queue:
     """The link's rate."""
     lanes: int
     """How many there are; they are counted from 0."""
+    now_ps: int
+    """The time."""
 
     def mark(self) -> None:
-        """Marks the packet that arrives, if its sender goes by marks."""
+        """Marks the packet that arrives or leaves, if its sender goes by marks."""
 
     def drop(self) -> None:
         """Drops it."""
+
+    def drop_first(self, lane: int) -> None:
+        """Drops the packet that would leave a lane first, in favour of others. Each call drops one more. They go
+        once the method has returned, before the packet that arrives joins."""
 
     def trim(self) -> None:
         """Cuts off its payload, if it has one; the class says to how many bytes: `trim_to_bytes = 64`."""
@@ -446,6 +477,9 @@ class QueueRule:
         """The link is free, and packets wait. Returns the lane to send from; one that is empty stands for the first
         after it that is not, round the end. By default it is 0, so that lanes are served strictly in order."""
         return 0
+
+    def leaves(self, departure: Departure, queue: Queue) -> None:
+        """A packet was taken from its lane, and is sent next unless it is dropped; then `next` is asked again."""
 
 
 class PathChoice:

@@ -71,10 +71,14 @@ TOOLS: Mapping[str, Tools] = {
     "Labels": Tools(record=dict.fromkeys(("traffic_class", "priority"), int), settable=("traffic_class", "priority")),
     "Queue": Tools(
         record=dict.fromkeys(
-            ("bytes", "packets", "rate_bps", "lanes", "result", "marks", "drops", "trims", "of_lanes", "stream"), int
+            (
+                *("bytes", "packets", "rate_bps", "lanes", "now_ps", "result", "marks", "drops", "trims"),
+                *("of_lanes", "stream", "evictions"),
+            ),
+            int,
         ),
-        readable=("bytes", "packets", "rate_bps", "lanes"),
-        methods={"mark": 0, "drop": 0, "trim": 0, "lane_bytes": 1, "lane_packets": 1, "random": 1},
+        readable=("bytes", "packets", "rate_bps", "lanes", "now_ps"),
+        methods={"mark": 0, "drop": 0, "drop_first": 1, "trim": 0, "lane_bytes": 1, "lane_packets": 1, "random": 1},
     ),
     "Pace": Tools(
         record={"rate_bps": float, "window_bytes": int, "line_rate_bps": float}
@@ -134,6 +138,7 @@ ROLES: Mapping[str, Role] = {
         hooks={
             "arrives": Hook("Arrival", "Queue", returns=True),
             "next": Hook(None, "Queue", returns=True),
+            "leaves": Hook("Departure", "Queue"),
         },
         constants={"lanes": (1, 255), "marks": _FLAG, "trim_to_bytes": (0, 65_535)},
         promised={"mark": "marks = True", "trim": "trim_to_bytes = 64"},

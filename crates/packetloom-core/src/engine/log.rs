@@ -146,6 +146,13 @@ pub enum SchemeError {
         /// How many there are, counted from 0.
         count: i64,
     },
+    /// A method dropped from a lane that there is not.
+    NoLane {
+        /// Which it named.
+        number: i64,
+        /// How many there are, counted from 0.
+        count: i64,
+    },
 }
 
 impl From<Exception> for SchemeError {
@@ -177,6 +184,9 @@ impl std::fmt::Display for SchemeError {
             }
             SchemeError::Outside { what, number, count } => {
                 write!(f, "returned {number}, which is no {what}; return one from 0 to {}", count - 1)
+            }
+            SchemeError::NoLane { number, count } => {
+                write!(f, "dropped from {number}, which is no lane; name one from 0 to {}", count - 1)
             }
         }
     }

@@ -1,10 +1,10 @@
-//! A queue's rule that a user writes as a Python class ([`crate::user_class`]): which packets it takes, marks and
-//! trims, and from which of its lanes the next one comes. A lane is first in, first out. The one place of queues with
+//! A queue's rule that a user writes as a Python class ([`crate::user_class`]): which packets it takes, marks, trims and
+//! drops as they come and as they leave, and from which of its lanes the next one comes. A lane is first in, first out. The one place of queues with
 //! `unsafe` code: what the class's methods are given, and what they call back.
 #![allow(unsafe_code)]
 
 use super::list::List;
-use super::{Buffer, Built, Env, Holds, Joined, Occupancy, Opening, Queue, Site, Traits};
+use super::{Buffer, Built, Counts, Env, Holds, Joined, Occupancy, Opening, Queue, Site, Traits};
 use crate::engine::SchemeError;
 use crate::flow::FlowId;
 use crate::narrow::{exact, narrow};
@@ -20,7 +20,7 @@ const BASE: &str = "QueueRule";
 const COMPONENT: Component = Component {
     section: "queue",
     kind: "python",
-    doc: "A queue's rule of your own: a Python class, compiled when the scenario is read, that accepts, marks, trims or drops what arrives, and says which of its lanes sends next. Beside these it has the parameters that the class declares.",
+    doc: "A queue's rule of your own: a Python class, compiled when the scenario is read, that accepts, marks, trims or drops what arrives and what leaves, and says which of its lanes sends next. Beside these it has the parameters that the class declares.",
     source: "docs/your-own-scheme.md",
     params: &[PLACE],
     check: anything,
@@ -65,6 +65,24 @@ crate::records! {
     }
 }
 
+crate::records! {
+    /// A packet that is to leave, as a method sees it.
+    struct DepartureView {
+        size_bytes: i64,
+        flow: i64,
+        src: i64,
+        dst: i64,
+        is_data: i64,
+        traffic_class: i64,
+        priority: i64,
+        markable: i64,
+        marked: i64,
+        lane: i64,
+        waited_ps: i64,
+        now_ps: i64,
+    }
+}
+
 /// What waits in a lane.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
@@ -80,12 +98,14 @@ crate::records! {
         packets: i64,
         rate_bps: i64,
         lanes: i64,
+        now_ps: i64,
         result: i64,
         marks: i64,
         drops: i64,
         trims: i64,
         of_lanes: *const Lane,
         stream: *mut Stream,
+        evictions: *mut Vec<i64>,
     }
 }
 
@@ -93,13 +113,15 @@ crate::hooks! {
     &[BASE] =>
     Arrives = "arrives"(ArrivalView, QueueTools);
     Chooses = "next"((), QueueTools);
+    Leaves = "leaves"(DepartureView, QueueTools);
 }
 
 /// What methods can call, by the names under which compiled code refers to it.
-pub fn symbols() -> [(&'static str, usize); 6] {
+pub fn symbols() -> [(&'static str, usize); 7] {
     [
         ("packetloom_queue_mark", mark as *const () as usize),
         ("packetloom_queue_drop", drop_it as *const () as usize),
+        ("packetloom_queue_drop_first", drop_first as *const () as usize),
         ("packetloom_queue_trim", trim as *const () as usize),
         ("packetloom_queue_lane_bytes", lane_bytes as *const () as usize),
         ("packetloom_queue_lane_packets", lane_packets as *const () as usize),
@@ -125,6 +147,11 @@ exported! {
     }
     fn drop_it(tools) -> i64 {
         tools.drops = 1;
+        0
+    }
+    fn drop_first(tools, lane: i64) -> i64 {
+        // SAFETY: the list outlives the call.
+        unsafe { (*tools.evictions).push(lane) };
         0
     }
     fn trim(tools) -> i64 {
@@ -158,6 +185,9 @@ pub struct Ruled {
     class: &'static str,
     arrives: Option<Method<Arrives>>,
     next: Option<Method<Chooses>>,
+    leaves: Option<Method<Leaves>>,
+    /// The lanes whose first packets are to be dropped.
+    evictions: Vec<i64>,
     /// The class's parameters, then its fields.
     state: Box<[u64]>,
     lanes: Vec<List>,
@@ -176,6 +206,8 @@ impl Ruled {
             class: code.name,
             arrives: code.method(),
             next: code.method(),
+            leaves: code.method(),
+            evictions: Vec::new(),
             state: code.state(values),
             lanes: vec![List::default(); lanes],
             waits: vec![Lane::default(); lanes],
@@ -186,50 +218,105 @@ impl Ruled {
         }
     }
 
-    fn tools(&self, random: &mut Stream) -> QueueTools {
+    fn tools(&mut self, now: Time, random: &mut Stream) -> QueueTools {
         QueueTools {
             bytes: signed(self.queued.bytes),
             packets: signed(self.queued.packets),
             rate_bps: self.rate_bps,
             lanes: narrow::<i64>(self.lanes.len()),
+            now_ps: signed(now.as_ps()),
             result: 0,
             marks: 0,
             drops: 0,
             trims: 0,
             of_lanes: self.waits.as_ptr(),
             stream: random,
+            evictions: &mut self.evictions,
         }
     }
 
-    /// What is to be done with a packet: the tools as the method left them.
-    fn judge<H>(&mut self, packet: &Packet<H>, random: &mut Stream) -> QueueTools {
-        let mut tools = self.tools(random);
+    /// What is to be done with a packet that arrives: the tools as the method left them.
+    fn judge<H: Copy + Default>(&mut self, id: PacketId, env: &mut Env<'_, H>) -> QueueTools {
+        let mut tools = self.tools(env.now, env.random);
         if let Some(arrives) = self.arrives {
-            let done = arrives.call(&mut self.state, &ArrivalView::of(packet), &mut tools);
+            let view = ArrivalView::of(env.packets.get(id));
+            let done = arrives.call(&mut self.state, &view, &mut tools);
             let done = done.map_err(SchemeError::from).and_then(|()| self.lane(tools.result).map(|_| ()));
-            done.unwrap_or_else(|error| raised::note(subject(packet), (self.class, Arrives::NAME), error));
+            let evicted = self.evict_first(env);
+            self.settle(done.and(evicted), (env.packets.get(id), Arrives::NAME));
         }
         tools
     }
 
-    /// The next packet: of the lane that the class says, or of the first after it that has any, round the end.
-    fn choose<H: Copy + Default>(
+    /// The same of a packet that is to leave a lane.
+    fn judge_leaving<H: Copy + Default>(
         &mut self,
-        packets: &mut Packets<H>,
-        random: &mut Stream,
-    ) -> Option<(usize, PacketId)> {
-        let mut tools = self.tools(random);
+        leaves: Method<Leaves>,
+        (lane, id): (usize, PacketId),
+        env: &mut Env<'_, H>,
+    ) -> QueueTools {
+        let mut tools = self.tools(env.now, env.random);
+        let view = DepartureView::of(env.packets.get(id), lane, env.now);
+        let done = leaves.call(&mut self.state, &view, &mut tools).map_err(SchemeError::from);
+        let evicted = self.evict_first(env);
+        self.settle(done.and(evicted), (env.packets.get(id), Leaves::NAME));
+        tools
+    }
+
+    /// The next packet: of the lane that the class says, or of the first after it that has any, round the end.
+    fn choose<H: Copy + Default>(&mut self, env: &mut Env<'_, H>) -> Option<(usize, PacketId)> {
+        let mut tools = self.tools(env.now, env.random);
         let done = self.next.map_or(Ok(()), |next| next.call(&mut self.state, &(), &mut tools));
         let first = done.map_err(SchemeError::from).and_then(|()| self.lane(tools.result));
-        let done = first.map(|_| ());
+        let done = first.map(|_| ()).and(self.evict_first(env));
         let first = first.unwrap_or_default();
         let others = (first..self.lanes.len()).chain(0..first);
         let lane = others.into_iter().find(|&lane| !self.lanes[lane].is_empty())?;
-        let id = self.lanes[lane].pop_front(packets)?;
-        done.unwrap_or_else(|error| {
-            raised::note(subject(packets.get(id)), (self.class, Chooses::NAME), error);
-        });
+        let id = self.take_first(lane, env.packets)?;
+        self.settle(done, (env.packets.get(id), Chooses::NAME));
         Some((lane, id))
+    }
+
+    /// Takes the first packet of a lane out.
+    fn take_first<H: Copy + Default>(&mut self, lane: usize, packets: &Packets<H>) -> Option<PacketId> {
+        let id = self.lanes[lane].pop_front(packets)?;
+        let size_bytes = packets.get(id).size_bytes;
+        self.queued.remove(size_bytes);
+        self.waits[lane].bytes -= i64::from(size_bytes);
+        self.waits[lane].packets -= 1;
+        Some(id)
+    }
+
+    /// Drops the first packets of the lanes that a method named.
+    fn evict_first<H: Copy + Default>(&mut self, env: &mut Env<'_, H>) -> Result<(), SchemeError> {
+        let mut named = std::mem::take(&mut self.evictions);
+        let done = named.iter().try_for_each(|&number| {
+            let count = narrow::<i64>(self.lanes.len());
+            let lane = self.lane(number).map_err(|_| SchemeError::NoLane { number, count })?;
+            if let Some(id) = self.take_first(lane, env.packets) {
+                env.drop(id);
+            }
+            Ok(())
+        });
+        named.clear();
+        self.evictions = named;
+        done
+    }
+
+    /// Notes what a method did wrong, if it did.
+    fn settle<H>(&self, done: Result<(), SchemeError>, (packet, method): (&Packet<H>, &'static str)) {
+        done.unwrap_or_else(|error| raised::note(subject(packet), (self.class, method), error));
+    }
+
+    /// Trims or marks a packet as a method said.
+    fn change<H>(&self, tools: &QueueTools, packet: &mut Packet<H>, counts: &mut Counts) {
+        if tools.trims != 0 && packet.kind == Kind::Data {
+            self.trim(packet);
+            counts.trims += 1;
+        } else if tools.marks != 0 && packet.kind != Kind::Trimmed && packet.is_ecn_capable() {
+            packet.congestion_experienced = true;
+            counts.marks += 1;
+        }
     }
 
     /// The lane of a number, if there is one.
@@ -268,40 +355,66 @@ impl ArrivalView {
     }
 }
 
+impl DepartureView {
+    fn of<H>(packet: &Packet<H>, lane: usize, now: Time) -> DepartureView {
+        let ArrivalView {
+            size_bytes,
+            flow,
+            src,
+            dst,
+            is_data,
+            traffic_class,
+            priority,
+            markable,
+            marked,
+            ..
+        } = ArrivalView::of(packet);
+        DepartureView {
+            size_bytes,
+            flow,
+            src,
+            dst,
+            is_data,
+            traffic_class,
+            priority,
+            markable,
+            marked,
+            lane: narrow::<i64>(lane),
+            waited_ps: signed(now.since(packet.time).as_ps()),
+            now_ps: signed(now.as_ps()),
+        }
+    }
+}
+
 impl Holds for Ruled {
     fn put<H: Copy + Default>(&mut self, id: PacketId, _: Option<Opening>, env: &mut Env<'_, H>) -> Joined {
-        let Env { packets, random, counts, .. } = env;
-        let tools = self.judge(packets.get(id), random);
+        let tools = self.judge(id, env);
         if tools.drops != 0 {
-            counts.drops += 1;
-            packets.take(id);
+            env.drop(id);
             return Joined::Dropped;
         }
         let lane = self.lane(tools.result).unwrap_or_default();
-        let packet = packets.get_mut(id);
-        if tools.trims != 0 && packet.kind == Kind::Data {
-            self.trim(packet);
-            counts.trims += 1;
-        } else if tools.marks != 0 && packet.kind != Kind::Trimmed && packet.is_ecn_capable() {
-            packet.congestion_experienced = true;
-            counts.marks += 1;
-        }
+        let packet = env.packets.get_mut(id);
+        self.change(&tools, packet, env.counts);
         let size_bytes = packet.size_bytes;
         self.queued.add(size_bytes);
         self.waits[lane].bytes += i64::from(size_bytes);
         self.waits[lane].packets += 1;
-        self.lanes[lane].push_back(id, packets);
+        self.lanes[lane].push_back(id, env.packets);
         Joined::Waits
     }
 
     fn take<H: Copy + Default>(&mut self, env: &mut Env<'_, H>) -> Option<PacketId> {
-        let Env { packets, random, .. } = env;
-        let (lane, id) = self.choose(packets, random)?;
-        let size_bytes = packets.get(id).size_bytes;
-        self.queued.remove(size_bytes);
-        self.waits[lane].bytes -= i64::from(size_bytes);
-        self.waits[lane].packets -= 1;
-        Some(id)
+        loop {
+            let (lane, id) = self.choose(env)?;
+            let Some(leaves) = self.leaves else { return Some(id) };
+            let tools = self.judge_leaving(leaves, (lane, id), env);
+            if tools.drops == 0 {
+                self.change(&tools, env.packets.get_mut(id), env.counts);
+                return Some(id);
+            }
+            env.drop(id);
+        }
     }
 
     fn packets<'a, H: Copy + Default>(
