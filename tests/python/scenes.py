@@ -164,6 +164,7 @@ JOBS: dict[str, Json] = {
     "chakra": {"files": "drawn", "groups": "drawn-groups.json"},
     "simai": {"file": "drawn.simai"},
 }
+OF_LIBRARY: dict[str, Json] = {"nccl": {"mode": "tuner"}}
 FLOW_LISTS = {"list": "drawn.csv", "hpcc": "drawn.hpcc-flows", "htsim": "drawn.cm"}
 
 
@@ -312,6 +313,12 @@ def scene(section: str, kind: str) -> tuple[Json, Where]:
             return made, ["workload", 0, "deadlines"]
         case "arrivals":
             return _of_arrivals(kind)
+        case "library":
+            made = _of_arrivals("collective")[0]
+            arrivals = {"kind": "collective", "operation": "all-gather", "size": "1MB"}
+            made["workload"] = [{"arrivals": arrivals | {"library": {"kind": kind, **OF_LIBRARY.get(kind, {})}}}]
+            made["topology"] = {"kind": "rail-optimised", "servers": 4, "accelerators": 2}
+            return made, ["workload", 0, "arrivals", "library"]
         case "fault":
             made = _with_transport("dcqcn" if kind == "slow-receiver" else "tcp")
             made["fault"] = [{"kind": kind, **OF_FAULT[kind]}]

@@ -275,6 +275,13 @@ ALSO: dict[str, tuple[dict[str, Json], list[Json] | None]] = {
     },
     "routing/plb.suspend": ({}, ["1us", "10us"]),
     "fault/link-degraded.learn_after": ({"scheme.0.routing": "conga"}, None),
+    "library/nccl.algorithm": ({"workload.0.arrivals.operation": "all-reduce"}, None),
+    "library/nccl.nvls": ({"workload.0.arrivals.operation": "all-reduce", "workload.0.arrivals.size": "100MB"}, None),
+    "library/nccl.pat": (
+        {"topology.servers": 16, "topology.accelerators": 1, "workload.0.arrivals.size": "1KB"},
+        [False],
+    ),
+    "library/nccl.min_channels": ({"own.max_channels": 64}, [32]),
     "arrivals/training.all_to_all": ({"own.experts": 3}, None),
     "measure.flows_interval": ({"own.flows": [1, 2]}, None),
 }

@@ -245,7 +245,11 @@ impl Outcome {
         columns.add("repetition", |row| row.repetition)?;
         columns.add_texts("name", |row| row.name.clone())?;
         columns.add_texts("operation", |row| row.operation.kind.name().to_owned())?;
-        columns.add_texts("algorithm", |row| row.operation.algorithm.name().to_owned())?;
+        columns.add_texts("algorithm", |row| row.operation.algorithm_name().to_owned())?;
+        columns.add_texts("library", |row| row.operation.library_name().to_owned())?;
+        columns.add_texts("protocol", |row| row.operation.protocol_name().to_owned())?;
+        columns.add("channels", |row| row.operation.channels())?;
+        columns.add("model_ns", |row| row.operation.modelled().map_or(f64::NAN, Time::as_ns_f64))?;
         columns.add_texts("network", |row| row.network().to_owned())?;
         columns.add("ranks", |row| row.operation.ranks)?;
         columns.add("size_bytes", |row| row.operation.bytes)?;

@@ -88,7 +88,10 @@ impl Outlook {
         let doubts = built.doubts().into_iter();
         Outlook {
             of_network: built.network_facts(),
-            of_traffic: of_sources.chain(settling.iter().flat_map(Settling::facts)).collect(),
+            of_traffic: of_sources
+                .chain(built.library_facts())
+                .chain(settling.iter().flat_map(Settling::facts))
+                .collect(),
             of_scheme: built.scheme_facts(),
             doubts: doubts.map(|doubt| format!("{}: {}", doubt.key, doubt.message)).collect(),
             flows_to_be_steady: settling.as_ref().and_then(Settling::needed_flows),

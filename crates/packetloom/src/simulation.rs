@@ -262,6 +262,11 @@ impl Simulation {
         Settling::of(case, &self.workload, &self.environment, topology)
     }
 
+    /// What a library chooses for each operation of jobs, and why.
+    pub fn library_facts(&self) -> Vec<String> {
+        self.workload.jobs().iter().flat_map(|job| job.plan.choices()).collect()
+    }
+
     /// What is not in the scenario, but follows for the scheme: marking thresholds of other rates, and whether credit
     /// lasts for a round trip.
     pub fn scheme_facts(&self) -> Vec<String> {

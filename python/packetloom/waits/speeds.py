@@ -29,6 +29,8 @@ ROOFLINE = (
     "Roofline: what the busiest rank computes, or what the busiest NIC takes for its messages at its full rate, "
     "without headers, whichever is more: no repetition can be below 1."
 )
+MOST_CHOSEN = 2
+"""So many of a library's choices are named."""
 EXPOSED = "Exposed communication: a repetition's time beyond what its busiest rank computes."
 BUS = "Bus bandwidth: of all operations of a kind, their bytes times the kind's factor, over their time."
 
@@ -44,6 +46,7 @@ class Speed:
     ratios: list[float] = field(default_factory=list)
     exposed: list[float] = field(default_factory=list)
     buses: dict[Kind, list[float]] = field(default_factory=dict)
+    chosen: list[str] = field(default_factory=list)
     undone: int = 0
     repetitions: int = 0
 
@@ -68,11 +71,23 @@ def speeds(results: SomeResults) -> list[Speed]:
             speed = _speed(found, label, row, int(str(source)))
             for kind, operations in operations_of(own):
                 speed.buses.setdefault(kind, []).append(bus_gbps(operations))
+                speed.chosen += [one for one in _chosen(operations) if one not in speed.chosen]
     return list(found.values())
 
 
 def _speed(found: dict[tuple[str, float | None, int], Speed], label: str, row: CaseRow, source: int) -> Speed:
     return found.setdefault((label, row.load, source), Speed(label, row.load, source))
+
+
+def _chosen(operations: pl.DataFrame) -> list[str]:
+    """What a library chose for operations of a kind, in words; nothing where none did."""
+    if "library" not in operations.columns:
+        return []
+    rows = operations.filter(pl.col("library") != "plain").unique(["algorithm", "protocol", "channels"], maintain_order=True)
+    return [
+        f"{row['algorithm']}, {row['protocol']}, {row['channels']} channel{'s' * (row['channels'] > 1)}"
+        for row in rows.iter_rows(named=True)
+    ]
 
 
 def _mean(values: pl.Series) -> float:
@@ -93,6 +108,7 @@ def table_of(found: Sequence[Speed]) -> tuple[list[str], list[list[str]]]:
         "over the\nroofline",
         "exposed\ncommunication",
         *(f"bus bandwidth,\n{kind.text(has_networks=has_networks)}" for kind in shown),
+        "the library\nchose",
         "not done",
     ]
     lines = [
@@ -103,6 +119,7 @@ def table_of(found: Sequence[Speed]) -> tuple[list[str], list[list[str]]]:
             _cell(one.ratios, "ratio"),
             _exposed(one),
             *(_cell(one.buses.get(kind, ()), "gbps") for kind in shown),
+            "; ".join(one.chosen[:MOST_CHOSEN]) + ("; ..." if len(one.chosen) > MOST_CHOSEN else ""),
             f"{one.undone} of {one.repetitions}" if one.undone else "",
         ]
         for one in found

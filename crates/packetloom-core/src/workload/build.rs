@@ -184,7 +184,8 @@ fn job(common: &Common, values: &Values, env: &Environment) -> Result<Built, Com
     let made = jobs::plan(values, &site, like(common), &mut draws);
     let (plan, pattern) = made.map_err(|complaint| inside("arrivals", complaint))?;
     let sizes = plan.sizes(MOST_SIZES);
-    let facts = SourceFacts::of_plan(&sizes, "as the operations have them", &pattern, env);
+    let said = if plan.is_modelled() { "nothing is sent" } else { "as the operations have them" };
+    let facts = SourceFacts::of_plan(&sizes, said, &pattern, env);
     let facts = SourceFacts { flows: Some(plan.messages()), ..facts };
     let job = PlannedJob { plan, is_background: common.is_background };
     Ok(Built::Job(Box::new(job), facts))

@@ -1,7 +1,7 @@
 //! A collective operation among hosts: the smallest job.
 
 use super::job::pattern::Algorithm;
-use super::job::settings;
+use super::job::{library, settings};
 use crate::job::{Collective, Operation, Program, Rank, Sizes, Work};
 use crate::spec::Fallback::{Absent, Required};
 use crate::spec::{ALWAYS, Complaint, Component, Kind, Param, Values};
@@ -68,6 +68,7 @@ pub const COMPONENT: Component = Component {
                 acts: ALWAYS,
             },
         ],
+        library::PARAMS,
         settings::PLACEMENT_PARAMS,
     ],
     check,
@@ -75,6 +76,10 @@ pub const COMPONENT: Component = Component {
 
 fn check(values: &Values) -> Result<(), Complaint> {
     let operation = operation(values);
+    if library::library_of(values).is_some() && values.has("algorithm") {
+        let message = "the library decides that; leave this out, or write library.algorithm";
+        return Err(Complaint::new("algorithm", message));
+    }
     let all = Algorithm::of(operation);
     let has_size = values.optional_bytes("size").is_some();
     match chosen(values) {

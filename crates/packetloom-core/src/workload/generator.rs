@@ -268,7 +268,7 @@ impl Workload {
     /// The ranks of all jobs with their hosts, to which they belong from now on.
     pub fn take_ranks(&mut self) -> Vec<(HostId, Walker)> {
         let is_new = !std::mem::replace(&mut self.ranks_taken, true);
-        let jobs = self.jobs.iter().filter(|_| is_new);
+        let jobs = self.jobs.iter().filter(|job| is_new && !job.plan.is_modelled());
         let of = |job: &Job| {
             let plan = Arc::clone(&job.plan);
             (0..)
@@ -454,7 +454,7 @@ impl AllPlanned {
         self.flows = self.flows.saturating_add(plan.numbers());
         if !is_background {
             self.waiting += plan.messages();
-            self.ranks += plan.settings.hosts.len() as u64;
+            self.ranks += if plan.is_modelled() { 0 } else { plan.settings.hosts.len() as u64 };
         }
         self.jobs.push(Job { source, plan: Arc::new(plan) });
     }

@@ -1,6 +1,7 @@
 //! Sources of traffic that are jobs: collective operations, training, inference, and traces.
 
 use super::job::Plan;
+use super::job::library::library_of;
 use super::job::settings::{self, Site};
 use super::{collective, experts, kv_cache, traces, training};
 use crate::flow::Flow;
@@ -43,7 +44,11 @@ pub fn plan(
     if values.kind == "goal" {
         settings.costs.eager = values.optional_bytes("eager");
     }
-    let key = if values.kind == "collective" { "algorithm" } else { "repeat" };
+    let key = match values.kind.as_str() {
+        _ if settings.library.is_some() => "library",
+        "collective" => "algorithm",
+        _ => "repeat",
+    };
     let plan = Plan::new(program, settings).map_err(|message| Complaint::new(key, message))?;
     Ok((plan, what))
 }
@@ -53,7 +58,9 @@ fn program(values: &Values, hosts: u32, draws: &mut Stream) -> Result<(Program, 
         "collective" => {
             let ranks = among(values, hosts)?;
             let (operation, algorithm) = collective::algorithm(values);
-            let what = format!("{} among {ranks} hosts, {}", operation.name(), algorithm.name());
+            let by =
+                library_of(values).map_or(algorithm.name().to_owned(), |library| library.kind.to_uppercase());
+            let what = format!("{} among {ranks} hosts, {by}", operation.name());
             Ok((collective::program(values, ranks)?, what))
         }
         "moe" => experts::program(values, among(values, hosts)?, draws),

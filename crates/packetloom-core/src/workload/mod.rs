@@ -43,11 +43,12 @@ use crate::spec::Fallback::{Absent, Value as Default};
 use crate::spec::{ALWAYS, Complaint, Component, Kind, Param, Values};
 use arrivals::follow_load;
 
-const PARTS: [&[Component]; 6] = [
+const PARTS: [&[Component]; 7] = [
     &[WORKLOAD],
     sizes::COMPONENTS,
     arrivals::COMPONENTS,
     jobs::COMPONENTS,
+    job::library::COMPONENTS,
     pattern::COMPONENTS,
     deadlines::COMPONENTS,
 ];

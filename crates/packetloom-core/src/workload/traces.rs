@@ -1,6 +1,6 @@
 //! Jobs that were recorded, or written for other simulators.
 
-use super::job::settings;
+use super::job::{library, settings};
 use crate::formats::chakra::{self, AllGatherSize, Control, CpuCommunication, Loose, Missing, Order};
 use crate::formats::{self, goal, simai};
 use crate::job::Program;
@@ -135,6 +135,7 @@ pub const CHAKRA: Component = Component {
                 acts: ALWAYS,
             },
         ],
+        library::PARAMS,
         settings::PLACEMENT_PARAMS,
         settings::ALGORITHM_PARAMS,
     ],
@@ -183,6 +184,7 @@ pub const SIMAI: Component = Component {
                 acts: ALWAYS,
             },
         ],
+        library::PARAMS,
         settings::PLACEMENT_PARAMS,
         settings::ALGORITHM_PARAMS,
     ],

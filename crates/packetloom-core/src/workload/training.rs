@@ -2,7 +2,7 @@
 //! Narayanan et al. describe them ("Efficient large-scale language model training on GPU clusters using
 //! Megatron-LM", SC 2021).
 
-use super::job::settings;
+use super::job::{library, settings};
 use crate::job::{Collective, Dependency, Operation, Program, Rank, Sizes, Work};
 use crate::narrow::exact;
 use crate::spec::Fallback::{Absent, Required, Value as Default};
@@ -127,6 +127,7 @@ pub const COMPONENT: Component = Component {
                 acts: ALWAYS,
             },
         ],
+        library::PARAMS,
         settings::PLACEMENT_PARAMS,
         settings::ALGORITHM_PARAMS,
     ],

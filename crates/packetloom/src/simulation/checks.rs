@@ -368,7 +368,7 @@ pub(super) fn check_traffic(
     if workload.has_chains() {
         return refused("a closed loop can't drive flows");
     }
-    if workload.has_dependencies() {
+    if workload.has_dependencies() || !workload.jobs().is_empty() {
         return refused("flows that wait for others, as those of collectives, can't be started");
     }
     if workload.background().contains(&true) && !allows_background {

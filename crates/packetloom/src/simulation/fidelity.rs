@@ -218,6 +218,9 @@ fn check_waiting(workload: &Workload) -> Result<(), Complaint> {
     if workload.query_specs().next().is_some() {
         return refused("queries go by the clock, which can't be skipped");
     }
+    if workload.jobs().iter().any(|job| job.plan.is_modelled()) {
+        return refused("a job that a library's cost model times has no packets");
+    }
     if !workload.jobs().is_empty() && workload.jobs().len() < workload.background().len() {
         return refused(
             "a job is skipped stage by stage only while there are no other flows, which can't be there",

@@ -2,7 +2,7 @@
 
 use super::critical::Paths;
 use super::fidelity::Fidelity;
-use super::jobs;
+use super::jobs::{self, RankSpans};
 use super::steady::{Stand, Steady};
 use super::warnings::{never_started, sent_again_in_vain, unsampled, useless_threshold};
 use super::{Monitor, Outcome, PortRow, Setting, Simulation, queues};
@@ -18,6 +18,7 @@ use crate::stall::{self, CycleWatch, StallWatch};
 use crate::transport::{self, PacketFormat};
 use crate::units::Time;
 use crate::workload::Workload;
+use crate::workload::job::{Job, carry_out};
 
 /// A run says how far it is once in so many packet-hops: after each window that costs as much as some packets, of which
 /// a small network has no more in one.
@@ -150,6 +151,7 @@ impl Setting {
         if let Some(steady) = &steady {
             spans.iter_mut().flat_map(|(.., spans)| spans).for_each(|span| steady.restore_span(span));
         }
+        spans.extend(modelled(workload.jobs(), max_time));
         outcome.add_jobs(workload.jobs(), &spans, paths.as_ref());
         let by_clock = workload.left_by_clock().filter(|_| is_wanted).unwrap_or(0);
         let waiting = workload.waiting();
@@ -157,6 +159,9 @@ impl Setting {
         outcome.warnings.extend(never_started(waiting, by_clock));
         // The last operation may be no message.
         let last = outcome.iterations.iter().map(|row| row.end).filter(|end| *end != Time::NEVER).max();
+        // What a model times goes on without the engine.
+        let has_models = workload.jobs().iter().any(|job| job.plan.is_modelled());
+        let end = if has_models { end.max(last.unwrap_or(Time::ZERO)) } else { end };
         outcome.simulated = outcome.simulated.max(last.unwrap_or(Time::ZERO)).min(end);
         outcome.cancelled = !is_wanted;
         outcome.helpers_took = engine.helpers_took();
@@ -354,6 +359,16 @@ impl Setting {
             violation.or_else(|| audit.and_then(|audit| audit.finish(engine.reports().into_iter()).err()));
         End { is_wanted, stalled, violation, refused, finish }
     }
+}
+
+/// What ranks did in jobs of which nothing is sent.
+fn modelled(jobs: &[Job], until: Time) -> Vec<RankSpans> {
+    let modelled = jobs.iter().filter(|job| job.plan.is_modelled());
+    let spans = |job: &Job| {
+        let source = job.source;
+        carry_out(&job.plan, until).into_iter().map(move |(rank, spans)| (source, rank, spans))
+    };
+    modelled.flat_map(spans).collect()
 }
 
 /// What a user's class did wrong.

@@ -5,6 +5,7 @@
 
 mod counts;
 mod inbox;
+pub mod library;
 pub mod pattern;
 mod plan;
 mod progress;
@@ -15,6 +16,7 @@ mod span;
 mod tests;
 mod walker;
 
+pub use library::modelled::carry_out;
 pub use pattern::Algorithm;
 pub use plan::{ANSWER, Costs, Exchange, Located, MESSAGE, Operation, Plan, Settings};
 pub use round::Round;

@@ -3,7 +3,8 @@
 //! Every message has a number that follows from the program alone, so that a receiver knows by a flow's identity what
 //! came, and nothing has to be sent for that.
 
-use super::pattern::{self, Algorithm, Message, Pairs, Pattern, Reordered, Shares};
+use super::library::{Call, Nccl};
+use super::pattern::{self, Algorithm, Awaited, Message, Pairs, Pattern, Reordered, Shares};
 use crate::flow::{Flow, FlowId, HostId};
 use crate::job::{Collective, Event, Program, Sizes, Work};
 use crate::narrow::exact;
@@ -31,6 +32,8 @@ pub struct Settings {
     pub chunks: u32,
     /// What a host takes to send a message, and to receive one; it does one at a time of each.
     pub costs: Costs,
+    /// The library that decides how each operation is carried out, if one does.
+    pub library: Option<Nccl>,
 }
 
 /// What a host takes for a message: the parameters of LogGOPS that are not the network's.
@@ -78,6 +81,18 @@ impl Costs {
 }
 
 impl Settings {
+    /// On how many servers a group is, equally many ranks on each.
+    fn servers_of(&self, group: &[u32]) -> Result<u32, String> {
+        let ranks = exact::<u32>(group.len());
+        if self.servers.is_none() {
+            return Ok(ranks);
+        }
+        let seating = self.seating(group).ok_or(
+            "NCCL is modelled for equally many ranks of a group in each server; write ranks or a placement for which that is so, or library = \"plain\"",
+        )?;
+        Ok(ranks / seating.ranks)
+    }
+
     /// Which of a group share servers, if these have equally many.
     fn seating(&self, group: &[u32]) -> Option<Seating> {
         let servers = self.servers.as_ref()?;
@@ -144,8 +159,14 @@ pub struct Operation {
     pub ranks: u32,
     /// Bytes of the whole.
     pub bytes: u64,
+    /// In how many parts it is under way at once.
+    channels: u32,
     /// Independent parts of it.
     pub lanes: u32,
+    /// What a library chose, if one did.
+    pub call: Option<Call>,
+    /// Whether a model says when it is over, and nothing is sent.
+    pub is_modelled: bool,
     /// How many lanes later the next piece of a channel waits for this one, if it does.
     pub gate: Option<u32>,
     patterns: Strands,
@@ -268,6 +289,9 @@ impl Plan {
             for place in 0..self.program.ranks[rank].operations().len() {
                 let exchange = match self.program.ranks[rank].operations()[place].work {
                     Work::Send { peer, tag, .. } => {
+                        if self.settings.library.is_some() {
+                            return Err("NCCL's cost model (mode = \"tuner\") has no sends, which this job has; write library = \"plain\" for this workload".to_owned());
+                        }
                         let is_answered = self.answered.contains(&(exact::<u32>(rank), peer, tag));
                         let messages = if is_answered { 2 } else { 1 };
                         let send = Exchange::Send { rank: exact::<u32>(rank), place: exact::<u32>(place) };
@@ -369,6 +393,27 @@ impl Plan {
             }
         }
         sizes
+    }
+
+    /// Whether nothing of it is sent, since a model says what its operations take.
+    pub fn is_modelled(&self) -> bool {
+        self.settings.library.is_some()
+    }
+
+    /// What the library chooses for each kind and size of operation, and why.
+    pub fn choices(&self) -> Vec<String> {
+        let mut told = Vec::new();
+        for exchange in &self.exchanges {
+            if let Exchange::Collective(operation) = exchange
+                && let Some(call) = &operation.call
+            {
+                let line = call.told(operation.kind, operation.bytes);
+                if !told.contains(&line) {
+                    told.push(line);
+                }
+            }
+        }
+        told
     }
 
     /// The collective operations and sends of a repetition, in the order of their numbers.
@@ -483,8 +528,11 @@ impl Patterns {
         group: u32,
         sizes: Sizes,
     ) -> Result<Operation, String> {
-        let Settings { algorithms, channels, chunks, .. } = &plan.settings;
+        let Settings { algorithms, channels, chunks, library, .. } = &plan.settings;
         let ranks = exact::<u32>(plan.program.groups[group as usize].len());
+        if let Some(library) = library.as_ref().filter(|_| ranks > 1) {
+            return modelled(plan, library, (kind, group, sizes));
+        }
         let algorithm = algorithms.get(&kind).copied().unwrap_or(Algorithm::usual(kind));
         let (bytes, patterns, pieces) = match sizes {
             Sizes::Matrix(matrix) => {
@@ -515,8 +563,53 @@ impl Patterns {
         })?;
         let gate = (chunks > PIECES_UNDER_WAY).then_some(channels * strands * PIECES_UNDER_WAY);
         let slots = patterns.iter().map(|pattern| pattern.slots()).max().unwrap_or(0);
-        Ok(Operation { kind, algorithm, group, ranks, bytes, lanes, gate, patterns, slots })
+        let (call, is_modelled) = (None, false);
+        Ok(Operation {
+            kind,
+            algorithm,
+            group,
+            ranks,
+            bytes,
+            channels,
+            lanes,
+            call,
+            is_modelled,
+            gate,
+            patterns,
+            slots,
+        })
     }
+}
+
+/// An operation that takes what a library's cost model says.
+fn modelled(
+    plan: &Plan,
+    library: &Nccl,
+    (kind, group, sizes): (Collective, u32, Sizes),
+) -> Result<Operation, String> {
+    let members = &plan.program.groups[group as usize];
+    let ranks = exact::<u32>(members.len());
+    let bytes = match sizes {
+        Sizes::Whole(bytes) => bytes,
+        Sizes::Matrix(_) => 0,
+    };
+    let machine = library.machine(ranks, plan.settings.servers_of(members)?);
+    let call = Some(library.call(kind, bytes, machine)?);
+    let awaited: Box<dyn Pattern> = Box::new(Awaited);
+    Ok(Operation {
+        kind,
+        algorithm: Algorithm::usual(kind),
+        group,
+        ranks,
+        bytes,
+        channels: 1,
+        lanes: 1,
+        call,
+        is_modelled: true,
+        gate: None,
+        patterns: Arc::new(vec![awaited]),
+        slots: 1,
+    })
 }
 
 /// The patterns of an operation among ranks that share servers so.
@@ -580,6 +673,31 @@ impl Operation {
     /// The number of that message.
     pub fn index(&self, lane: u32, from: u32, slot: u32) -> u32 {
         (lane * self.slots + slot) * self.ranks + from
+    }
+
+    /// How it is carried out, in a word.
+    pub fn algorithm_name(&self) -> &'static str {
+        self.call.as_ref().map_or(self.algorithm.name(), |call| call.choice.best.algorithm.name())
+    }
+
+    /// Who chose that.
+    pub fn library_name(&self) -> &'static str {
+        if self.call.is_some() { "nccl" } else { "plain" }
+    }
+
+    /// How data and flags go together, in a word; of plain operations nothing.
+    pub fn protocol_name(&self) -> &'static str {
+        self.call.as_ref().map_or("", |call| call.choice.best.protocol.name())
+    }
+
+    /// In how many parts that are under way at once it is carried out.
+    pub fn channels(&self) -> u32 {
+        self.call.as_ref().map_or(self.channels, |call| call.choice.channels)
+    }
+
+    /// What the library's cost model says that it takes, if there is one.
+    pub fn modelled(&self) -> Option<Time> {
+        self.call.as_ref().map(Call::takes)
     }
 
     /// For algorithm bandwidth S/t, how much of it a link carries (NCCL tests, PERFORMANCE.md): what makes

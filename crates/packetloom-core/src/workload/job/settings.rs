@@ -1,5 +1,6 @@
 //! How jobs are executed, as scenarios have it.
 
+use super::library::{self, Nccl, library_of};
 use super::pattern::{ALGORITHMS, Algorithm};
 use super::plan::{Costs, Settings};
 use crate::flow::{Flow, HostId};
@@ -16,6 +17,9 @@ const COLLECTIVE: Needs = Needs::That(|site| site.own.kind != "goal", "GOAL has 
 
 const BY_SERVERS: &[Needs] = &[Needs::That(
     |site| {
+        if library_of(site.own).is_some() {
+            return true;
+        }
         let keys = OPERATIONS.iter().map(|(key, _)| *key).chain(["algorithm"]);
         let mut algorithms = keys.filter(|key| site.own.has(key)).map(|key| site.own.text(key));
         site.own.kind != "goal"
@@ -27,6 +31,7 @@ const BY_SERVERS: &[Needs] = &[Needs::That(
 /// Of training's operations some come with a way to share the work out only.
 const SHARDED: &[Needs] = &[
     COLLECTIVE,
+    library::PLAIN,
     Needs::That(
         |site| site.own.kind != "training" || site.own.flag("sharded"),
         "training has this operation with sharded = true only",
@@ -35,14 +40,18 @@ const SHARDED: &[Needs] = &[
 
 const EXPERTS: &[Needs] = &[
     COLLECTIVE,
+    library::PLAIN,
     Needs::That(
         |site| site.own.kind != "training" || site.own.count("experts") > 1,
         "training has this operation with experts above 1 only",
     ),
 ];
 
-const OF_TRACES: &[Needs] =
-    &[COLLECTIVE, Needs::That(|site| site.own.kind != "training", "training has no such operation")];
+const OF_TRACES: &[Needs] = &[
+    COLLECTIVE,
+    library::PLAIN,
+    Needs::That(|site| site.own.kind != "training", "training has no such operation"),
+];
 
 /// Which hosts have which ranks, how often a job is executed, and what messages cost: what every job has.
 pub const PLACEMENT_PARAMS: &[Param] = &[
@@ -67,7 +76,7 @@ pub const PLACEMENT_PARAMS: &[Param] = &[
         name: "server",
         kind: Kind::Count(1),
         default: Absent,
-        doc: "How many ranks that follow each other share a server, for hierarchical and rail-ring. Left out: as the \
+        doc: "How many ranks that follow each other share a server, for hierarchical and rail-ring, and for NCCL. Left out: as the \
               topology and the placement have it, in whatever order.",
         source: "packetloom",
         acts: BY_SERVERS,
@@ -86,7 +95,7 @@ pub const PLACEMENT_PARAMS: &[Param] = &[
         default: Default("1"),
         doc: "In how many equal parts that are under way at once a collective operation is carried out.",
         source: "NCCL",
-        acts: &[COLLECTIVE],
+        acts: &[COLLECTIVE, library::PLAIN],
     },
     Param {
         name: "chunks",
@@ -95,7 +104,7 @@ pub const PLACEMENT_PARAMS: &[Param] = &[
         doc: "In how many pieces, one after the other, each of these is carried out: a rank passes on one piece \
               while it receives the next. Two at most are between two ranks at once.",
         source: "NCCL",
-        acts: &[COLLECTIVE],
+        acts: &[COLLECTIVE, library::PLAIN],
     },
     Param {
         name: "send_cost",
@@ -103,7 +112,7 @@ pub const PLACEMENT_PARAMS: &[Param] = &[
         default: Default("0us"),
         doc: "What a host takes for each message that it sends, one after the other: LogP's o.",
         source: "Culler et al., PPoPP 1993",
-        acts: ALWAYS,
+        acts: &[library::SENT],
     },
     Param {
         name: "receive_cost",
@@ -111,7 +120,7 @@ pub const PLACEMENT_PARAMS: &[Param] = &[
         default: Default("0us"),
         doc: "The same for each message that it receives, before the rank has it.",
         source: "Culler et al., PPoPP 1993",
-        acts: ALWAYS,
+        acts: &[library::SENT],
     },
     Param {
         name: "byte_cost",
@@ -119,7 +128,7 @@ pub const PLACEMENT_PARAMS: &[Param] = &[
         default: Default("0us"),
         doc: "What is added to send_cost and receive_cost for each byte of a message after the first: LogGOPS's O.",
         source: "Hoefler et al., LogGOPSim 2010",
-        acts: ALWAYS,
+        acts: &[library::SENT],
     },
     Param {
         name: "gap",
@@ -128,7 +137,7 @@ pub const PLACEMENT_PARAMS: &[Param] = &[
         doc: "How long a host's NIC rests after a message before it sends the next, and between two that it receives: \
               LogP's g. The host computes meanwhile.",
         source: "Culler et al., PPoPP 1993; LogGOPSim: sends and receives have a gap each",
-        acts: ALWAYS,
+        acts: &[library::SENT],
     },
 ];
 
@@ -139,7 +148,7 @@ pub const ALGORITHM_PARAMS: &[Param] = &[
         &["ring", "halving-doubling", "tree", "direct", "hierarchical", "rail-ring"],
         "ring",
     )
-    .acts(&[COLLECTIVE]),
+    .acts(&[COLLECTIVE, library::PLAIN]),
     algorithm("all_gather", &["ring", "halving-doubling", "direct", "hierarchical", "rail-ring"], "ring")
         .acts(SHARDED),
     algorithm("reduce_scatter", &["ring", "halving-doubling", "direct", "hierarchical", "rail-ring"], "ring")
@@ -242,6 +251,7 @@ pub fn settings(
         channels: bounded("channels", values.count("channels"))?,
         chunks: bounded("chunks", values.count("chunks"))?,
         costs: costs(values, site)?,
+        library: Nccl::of(values, site)?,
     })
 }
 

@@ -27,6 +27,7 @@ fn settings(ranks: u32) -> Settings {
             source: 3,
             chain: None,
         },
+        library: None,
         repeat: 1,
         algorithms: BTreeMap::new(),
         servers: None,

@@ -45,6 +45,8 @@ pub struct Walker {
     /// Words to senders that their message was taken.
     answers: Vec<Flow>,
     spans: Vec<Span>,
+    /// Operations that a model times, by repetition and exchange, which have begun since this was last asked.
+    begun: Vec<(u32, u32)>,
 }
 
 /// Operations that share a stream.
@@ -108,6 +110,7 @@ impl Walker {
             numbered: BTreeMap::new(),
             answers: Vec::new(),
             spans: Vec::new(),
+            begun: Vec::new(),
         }
     }
 
@@ -426,8 +429,26 @@ impl Walker {
         let mut sending = std::mem::take(&mut self.sending);
         if let Some(progress) = self.progress(key) {
             progress.begin(place, &mut sending);
+            if progress.operation().is_modelled {
+                self.begun.push(key);
+            }
         }
         self.after_progress(key, None, sending, now, start);
+    }
+
+    /// The operations that a model times, by repetition and exchange, which have begun since this was last asked.
+    pub fn take_begun(&mut self) -> impl Iterator<Item = (u32, u32)> + '_ {
+        self.begun.drain(..)
+    }
+
+    /// An operation that a model times is over.
+    pub fn end_modelled(&mut self, key: (u32, u32), now: Time) {
+        let mut sending = Vec::new();
+        if let Some(progress) = self.progress(key) {
+            progress.arrive(0, 0, &mut sending);
+        }
+        self.after_progress(key, None, sending, now, &mut Vec::new());
+        self.follow_up(now, &mut Vec::new());
     }
 
     /// How far the rank is with a collective operation, which others may have begun before it.

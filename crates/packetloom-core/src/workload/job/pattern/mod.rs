@@ -5,6 +5,7 @@
 //! received what the stage after the last awaits. A message has a slot, the same for all ranks, so that sender and
 //! receiver know it by its number alone.
 
+mod awaited;
 mod barrier;
 mod chain;
 mod direct;
@@ -18,6 +19,7 @@ mod shares;
 mod tests;
 mod tree;
 
+pub use awaited::Awaited;
 pub use direct::Pairs;
 pub use reordered::Reordered;
 pub use shares::Shares;

@@ -1,0 +1,160 @@
+//! What a scenario can write as `library`.
+
+use crate::spec::Fallback::{Absent, Required, Value as Default};
+use crate::spec::{ALWAYS, Complaint, Component, Kind, Needs, Param, Values, anything};
+
+const TUNING: &str = "NCCL 2.30.7, src/graph/tuning.cc";
+
+/// Who carries out collective operations.
+pub const COMPONENTS: &[Component] = &[
+    Component {
+        section: "library",
+        kind: "plain",
+        doc: "Collective operations are carried out as the workload's own parameters say.",
+        source: "packetloom",
+        params: &[],
+        check: anything,
+    },
+    Component {
+        section: "library",
+        kind: "nccl",
+        doc: "NCCL chooses algorithm, protocol and channels of each operation by its cost model, from the accelerators, NICs and servers of the ranks. `packetloom check` says what it chooses, and why.",
+        source: "NVIDIA/nccl 2.30.7 (5067397c)",
+        params: &[PARAMS],
+        check,
+    },
+];
+
+const PARAMS: &[Param] = &[
+    Param {
+        name: "mode",
+        kind: Kind::Choice(&["tuner"]),
+        default: Required,
+        doc: "\"tuner\": an operation takes what the cost model says, from the moment when its last rank has begun; \
+              nothing is sent. All-to-all, sends, barriers and links' faults are not in the model: the first three \
+              are refused.",
+        source: "NCCL 2.30.7, src/graph/tuning.cc: ncclTopoGetAlgoTime",
+        acts: ALWAYS,
+    },
+    Param {
+        name: "generation",
+        kind: Kind::Choice(&["volta", "ampere", "hopper", "blackwell"]),
+        default: Default("hopper"),
+        doc: "The accelerators, by whose generation the library's constants differ: V100, A100, H100 and H200, B200.",
+        source: TUNING,
+        acts: ALWAYS,
+    },
+    Param {
+        name: "cpu",
+        kind: Kind::Choice(&["intel", "amd", "arm"]),
+        default: Default("intel"),
+        doc: "Who made the servers' CPUs: with AMD's, the library counts twice as long for posting to the network, \
+              and less bandwidth for LL.",
+        source: "NCCL 2.30.7, src/graph/tuning.cc: getNetOverhead, llMaxBws",
+        acts: ALWAYS,
+    },
+    Param {
+        name: "inside",
+        kind: Kind::Choice(&["nvlink", "pcie"]),
+        default: Default("nvlink"),
+        doc: "What joins the accelerators of a server. How fast NVLink is follows from the generation.",
+        source: "NCCL 2.30.7, src/graph/topo.h: SM90_NVLINK_BW and its kin, PCI_BW",
+        acts: ALWAYS,
+    },
+    Param {
+        name: "nics",
+        kind: Kind::Count(1),
+        default: Absent,
+        doc: "How many NICs of a server an operation uses, each at the rate of a host's. Left out: one for each rank \
+              there.",
+        source: "packetloom",
+        acts: ALWAYS,
+    },
+    Param {
+        name: "algorithm",
+        kind: Kind::Choice(&["auto", "tree", "ring", "nvls", "nvls-tree", "pat"]),
+        default: Default("auto"),
+        doc: "The only algorithm that may be chosen.",
+        source: "NCCL_ALGO",
+        acts: ALWAYS,
+    },
+    Param {
+        name: "protocol",
+        kind: Kind::Choice(&["auto", "ll", "ll128", "simple"]),
+        default: Default("auto"),
+        doc: "The only protocol that may be chosen.",
+        source: "NCCL_PROTO",
+        acts: ALWAYS,
+    },
+    Param {
+        name: "min_channels",
+        kind: Kind::Count(1),
+        default: Default("1"),
+        doc: "Use so many channels at least, of as many as an operation's size fills.",
+        source: "NCCL_MIN_NCHANNELS",
+        acts: ALWAYS,
+    },
+    Param {
+        name: "max_channels",
+        kind: Kind::Count(1),
+        default: Default("64"),
+        doc: "And so many at most.",
+        source: "NCCL_MAX_NCHANNELS; MAXCHANNELS of src/include/device.h",
+        acts: ALWAYS,
+    },
+    Param {
+        name: "nvls",
+        kind: Kind::Flag,
+        default: Default("true"),
+        doc: "Switches inside servers reduce and multicast, from Hopper on, where there is NVLink.",
+        source: "NCCL_NVLS_ENABLE",
+        acts: &[Needs::Is("generation", &["hopper", "blackwell"]), Needs::Is("inside", &["nvlink"])],
+    },
+    Param {
+        name: "pat",
+        kind: Kind::Flag,
+        default: Default("true"),
+        doc: "All-gather and reduce-scatter may take PAT where each server has one rank.",
+        source: "NCCL_PAT_ENABLE",
+        acts: ALWAYS,
+    },
+];
+
+/// More channels there are not (MAXCHANNELS).
+const MOST_CHANNELS: u64 = 64;
+
+fn check(values: &Values) -> Result<(), Complaint> {
+    for key in ["min_channels", "max_channels"] {
+        if values.count(key) > MOST_CHANNELS {
+            return Err(Complaint::new(key, format!("write {MOST_CHANNELS} at most")));
+        }
+    }
+    if values.count("min_channels") > values.count("max_channels") {
+        return Err(Complaint::new("min_channels", "is more than max_channels; write fewer"));
+    }
+    let [algorithm, protocol, generation, inside] =
+        ["algorithm", "protocol", "generation", "inside"].map(|key| values.text(key));
+    let is_simple_only = ["nvls", "nvls-tree", "pat"].contains(&algorithm.as_str());
+    if is_simple_only && !["auto", "simple"].contains(&protocol.as_str()) {
+        let message = format!("{algorithm} has Simple alone; write \"simple\" or \"auto\"");
+        return Err(Complaint::new("protocol", message));
+    }
+    if protocol == "ll128" && inside == "pcie" {
+        let message = "the library takes LL128 over NVLink only; write \"ll\", \"simple\" or \"auto\"";
+        return Err(Complaint::new("protocol", message));
+    }
+    if algorithm.starts_with("nvls") {
+        let has_switches = ["hopper", "blackwell"].contains(&generation.as_str()) && inside == "nvlink";
+        if !has_switches {
+            let message = "switches reduce from \"hopper\" on, over \"nvlink\"; write \"ring\" or \"tree\"";
+            return Err(Complaint::new("algorithm", message));
+        }
+        if !values.flag("nvls") {
+            return Err(Complaint::new("nvls", format!("algorithm = {algorithm:?} needs it; write true")));
+        }
+    }
+    if algorithm == "pat" && !values.flag("pat") {
+        return Err(Complaint::new("pat", "algorithm = \"pat\" needs it; write true"));
+    }
+    Ok(())
+}

@@ -1,0 +1,86 @@
+//! Jobs of which nothing is sent: each collective operation takes what a model says, from the moment when its last rank
+//! has begun. Ranks of all hosts are walked together, since nothing passes between them that takes time.
+
+use crate::narrow::exact;
+use crate::units::Time;
+use crate::workload::job::plan::{Exchange, Plan};
+use crate::workload::job::span::Span;
+use crate::workload::job::walker::Walker;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap};
+use std::sync::Arc;
+
+/// What happens next: an operation ends (its repetition and exchange), or a rank has something to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Next {
+    Over(u32, u32),
+    Rank(u32),
+}
+
+/// A job under way.
+struct Stage {
+    plan: Arc<Plan>,
+    walkers: Vec<Walker>,
+    next: BinaryHeap<Reverse<(Time, Next)>>,
+    /// How many ranks have begun an operation that is not over.
+    begun: BTreeMap<(u32, u32), u32>,
+}
+
+/// Carries a job out until a point in time; what its ranks did, by rank.
+pub fn carry_out(plan: &Arc<Plan>, until: Time) -> Vec<(u32, Vec<Span>)> {
+    let ranks = 0..exact::<u32>(plan.program.ranks.len());
+    let walkers: Vec<Walker> = ranks.clone().map(|rank| Walker::new(plan, rank)).collect();
+    let next = ranks.zip(&walkers).map(|(rank, walker)| Reverse((walker.next_at(), Next::Rank(rank))));
+    let next = next.collect();
+    let mut stage = Stage { plan: Arc::clone(plan), walkers, next, begun: BTreeMap::new() };
+    while let Some(Reverse((at, next))) = stage.next.pop()
+        && at <= until
+    {
+        match next {
+            Next::Over(iteration, exchange) => stage.over((iteration, exchange), at),
+            Next::Rank(rank) => stage.wake(rank, at),
+        }
+    }
+    stage.walkers.iter().map(|walker| (walker.rank(), walker.spans().collect())).collect()
+}
+
+impl Stage {
+    fn wake(&mut self, rank: u32, now: Time) {
+        let walker = &mut self.walkers[rank as usize];
+        if walker.next_at() > now {
+            return;
+        }
+        walker.wake(now, &mut Vec::new());
+        self.after(rank, now);
+    }
+
+    /// An operation is over at all of its ranks.
+    fn over(&mut self, key: (u32, u32), now: Time) {
+        let plan = Arc::clone(&self.plan);
+        let Exchange::Collective(operation) = plan.exchange(key.1) else { return };
+        for &rank in &plan.program.groups[operation.group as usize] {
+            self.walkers[rank as usize].end_modelled(key, now);
+            self.after(rank, now);
+        }
+    }
+
+    /// Notes what a rank has begun, and when it next has something to do.
+    fn after(&mut self, rank: u32, now: Time) {
+        let walker = &mut self.walkers[rank as usize];
+        let at = walker.next_at();
+        let begun: Vec<(u32, u32)> = walker.take_begun().collect();
+        if at != Time::NEVER {
+            self.next.push(Reverse((at, Next::Rank(rank))));
+        }
+        for key in begun {
+            let Exchange::Collective(operation) = self.plan.exchange(key.1) else { continue };
+            let count = self.begun.entry(key).or_default();
+            *count += 1;
+            if *count == operation.ranks {
+                self.begun.remove(&key);
+                let takes = operation.call.as_ref().map_or(Time::ZERO, |call| call.takes());
+                self.next.push(Reverse((now.saturating_add(takes), Next::Over(key.0, key.1))));
+            }
+        }
+    }
+}

@@ -1,0 +1,103 @@
+"""NCCL's cost model in scenarios: what it chooses, what that takes, and what is refused."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from packetloom import PacketloomError
+from packetloom.cli import app
+from packetloom.executor import simulation_of
+from packetloom.scenario import read_plan
+
+Json = Any
+
+
+def scenario(arrivals: Json, servers: int = 2, **topology: Json) -> Json:
+    """Servers of eight accelerators with a NIC of 400 Gb/s each."""
+    link = {"rate": "400Gbps", "delay": "500ns"}
+    network = {"kind": "rail-optimised", "servers": servers, "accelerators": 8, "link": link} | topology
+    scheme = {"name": "DCTCP", "transport": "dctcp", "queue": {"kind": "ecn", "capacity": "1MB", "mark_above": "100KB"}}
+    return {"topology": network, "workload": [{"arrivals": arrivals}], "scheme": [scheme]}
+
+
+def reduce(size: str, operation: str = "all-reduce", **library: Json) -> Json:
+    return {
+        "kind": "collective",
+        "operation": operation,
+        "size": size,
+        "library": {"kind": "nccl", "mode": "tuner"} | library,
+    }
+
+
+def jobs(made: Json) -> dict[str, Any]:
+    return dict(simulation_of(read_plan(made).cases[0]).run(1).jobs)
+
+
+def test_an_operation_takes_what_the_library_printed() -> None:
+    # NVIDIA/nccl issue 1453, three servers of eight H100, in us.
+    for size, logged in ((2048, 25.495272), (4096, 25.874907), (8192, 26.549810)):
+        found = jobs(scenario(reduce(f"{size}B"), servers=3))
+        assert found["jct_ns"][0] == pytest.approx(logged * 1e3, rel=1e-6)
+        assert (found["algorithm"][0], found["protocol"][0], found["library"][0]) == ("tree", "ll", "nccl")
+
+
+def test_every_repetition_takes_as_long_and_has_its_bus_bandwidth() -> None:
+    found = jobs(scenario(reduce("1GiB", "all-gather") | {"repeat": 3}))
+    assert len(found["jct_ns"]) == 3 and np.allclose(found["jct_ns"], found["model_ns"])
+    # 70 us of latency, then 8 channels of 48 GB/s.
+    takes = 70e3 + 2**30 / (8 * 48 * 16 / 15)
+    assert found["jct_ns"][0] == pytest.approx(takes, rel=1e-6)
+    assert found["bus_gbps"][0] == pytest.approx(2**30 * 8 / takes * 15 / 16, rel=1e-6)
+    assert found["channels"][0] == 16
+
+
+def test_training_waits_for_its_last_rank() -> None:
+    training = {"kind": "training", "tensor": 8, "data": 2, "layers": 2, "forward": "1ms", "activations": "4MB"}
+    training |= {"gradients": "50MB", "library": {"kind": "nccl", "mode": "tuner"}}
+    outcome = simulation_of(read_plan(scenario(training)).cases[0]).run(1)
+    compute, took = outcome.iterations["compute_ns"][0], outcome.iterations["jct_ns"][0]
+    tensor = outcome.jobs["name"] == "reduce activations"
+    # What tensor parallel ranks reduce lies between their computations, so it adds up.
+    per_rank = sum(np.asarray(outcome.jobs["jct_ns"])[np.asarray(tensor)]) / 2
+    assert took >= compute + per_rank
+
+
+def test_check_says_what_is_chosen_and_why(tmp_path: Any) -> None:
+    file = tmp_path / "it.json"
+    file.write_text(json.dumps(scenario(reduce("1GiB"))))
+    result = CliRunner().invoke(app, ["check", str(file)])
+    assert result.exit_code == 0, result.output
+    said = " ".join(result.output.split())
+    assert "NCCL's all-reduce of 1073741824 B among 16 ranks on 2 servers: nvls-tree with simple, 16 channels:" in said
+    assert "; tree with simple would take" in said or "; ring with simple would take" in said
+
+
+@pytest.mark.parametrize(
+    ("arrivals", "message"),
+    [
+        (reduce("1MB", algorithm="nvls", generation="ampere"), 'switches reduce from "hopper" on'),
+        (reduce("1MB", algorithm="pat", protocol="ll"), "pat has Simple alone"),
+        (reduce("1MB", min_channels=8, max_channels=4), "is more than max_channels"),
+        (reduce("1MB", "broadcast", algorithm="tree"), "NCCL has no broadcast among 16 ranks"),
+        (reduce("1MB", "all-to-all"), "has no all-to-all"),
+        (reduce("1MB") | {"channels": 4}, "the library decides that"),
+        (reduce("1MB") | {"algorithm": "ring"}, "write library.algorithm"),
+        (reduce("1MB") | {"ranks": 12}, "equally many ranks of a group in each server"),
+        (reduce("1MB", algorithm="nvls-tree", nvls=False), "needs it; write true"),
+        (reduce("1MB", protocol="ll128", inside="pcie"), "LL128 over NVLink only"),
+    ],
+)
+def test_what_means_nothing_is_refused(arrivals: Json, message: str) -> None:
+    with pytest.raises(PacketloomError, match=message):
+        simulation_of(read_plan(scenario(arrivals)).cases[0])
+
+
+def test_what_has_no_packets_is_refused_where_packets_are_estimated() -> None:
+    for rung in ("flows", "links", "steady"):
+        with pytest.raises(PacketloomError):
+            simulation_of(read_plan(scenario(reduce("1MB")) | {"run": {"fidelity": rung}}).cases[0])
