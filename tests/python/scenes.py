@@ -164,7 +164,7 @@ JOBS: dict[str, Json] = {
     "chakra": {"files": "drawn", "groups": "drawn-groups.json"},
     "simai": {"file": "drawn.simai"},
 }
-OF_LIBRARY: dict[str, Json] = {"nccl": {"mode": "tuner"}}
+OF_LIBRARY: dict[str, Json] = {"nccl": {"generation": "hopper"}}
 FLOW_LISTS = {"list": "drawn.csv", "hpcc": "drawn.hpcc-flows", "htsim": "drawn.cm"}
 
 

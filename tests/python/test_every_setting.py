@@ -275,10 +275,14 @@ ALSO: dict[str, tuple[dict[str, Json], list[Json] | None]] = {
     },
     "routing/plb.suspend": ({}, ["1us", "10us"]),
     "fault/link-degraded.learn_after": ({"scheme.0.routing": "conga"}, None),
-    "library/nccl.algorithm": ({"workload.0.arrivals.operation": "all-reduce"}, None),
-    "library/nccl.nvls": ({"workload.0.arrivals.operation": "all-reduce", "workload.0.arrivals.size": "100MB"}, None),
+    "library/nccl.algorithm": ({"workload.0.arrivals.operation": "all-reduce", "own.mode": "tuner"}, None),
+    "library/nccl.nvls": (
+        {"workload.0.arrivals.operation": "all-reduce", "workload.0.arrivals.size": "100MB", "own.mode": "tuner"},
+        None,
+    ),
+    "library/nccl.pxn": ({"workload.0.arrivals.operation": "all-to-all"}, None),
     "library/nccl.pat": (
-        {"topology.servers": 16, "topology.accelerators": 1, "workload.0.arrivals.size": "1KB"},
+        {"topology.servers": 16, "topology.accelerators": 1, "workload.0.arrivals.size": "1KB", "own.mode": "tuner"},
         [False],
     ),
     "library/nccl.min_channels": ({"own.max_channels": 64}, [32]),

@@ -47,8 +47,9 @@ def test_an_operation_takes_what_the_library_printed() -> None:
 
 
 def test_every_repetition_takes_as_long_and_has_its_bus_bandwidth() -> None:
-    found = jobs(scenario(reduce("1GiB", "all-gather") | {"repeat": 3}))
-    assert len(found["jct_ns"]) == 3 and np.allclose(found["jct_ns"], found["model_ns"])
+    found = jobs(scenario(reduce("1073741824B", "all-gather") | {"repeat": 3}))
+    assert len(found["jct_ns"]) == 3
+    assert np.allclose(found["jct_ns"], found["model_ns"])
     # 70 us of latency, then 8 channels of 48 GB/s.
     takes = 70e3 + 2**30 / (8 * 48 * 16 / 15)
     assert found["jct_ns"][0] == pytest.approx(takes, rel=1e-6)
@@ -69,7 +70,7 @@ def test_training_waits_for_its_last_rank() -> None:
 
 def test_check_says_what_is_chosen_and_why(tmp_path: Any) -> None:
     file = tmp_path / "it.json"
-    file.write_text(json.dumps(scenario(reduce("1GiB"))))
+    file.write_text(json.dumps(scenario(reduce("1073741824B"))))
     result = CliRunner().invoke(app, ["check", str(file)])
     assert result.exit_code == 0, result.output
     said = " ".join(result.output.split())
@@ -101,3 +102,88 @@ def test_what_has_no_packets_is_refused_where_packets_are_estimated() -> None:
     for rung in ("flows", "links", "steady"):
         with pytest.raises(PacketloomError):
             simulation_of(read_plan(scenario(reduce("1MB")) | {"run": {"fidelity": rung}}).cases[0])
+
+
+def sent(made: Json, threads: int = 1) -> Any:
+    """What came of a scenario in which messages are sent; nothing else counts but them."""
+    outcome = simulation_of(read_plan(made).cases[0]).run(threads)
+    assert not outcome.warnings
+    return outcome
+
+
+def by_packets(size: str, operation: str = "all-reduce", servers: int = 2, **library: Json) -> Json:
+    """With NVLink, and a transport that never waits."""
+    scale_up = {"rate": "3600Gbps", "delay": "300ns"}
+    made = scenario(reduce(size, operation, mode="packets", nvls=False, **library), servers, scale_up=scale_up)
+    roce = {"kind": "roce", "mss": "4096B"}
+    made["scheme"] = [{"name": "RoCE", "transport": roce, "queue": {"kind": "drop-tail", "capacity": "100MB"}}]
+    return made
+
+
+def test_a_ring_sends_the_messages_of_the_library() -> None:
+    made = by_packets("16777216B", algorithm="ring", protocol="simple", min_channels=8, max_channels=8)
+    outcome = sent(made)
+    flows = outcome.flows
+    # Eight channels of 2 MiB: chunks of 128 KiB for 16 ranks, in slices of 64 KiB, passed on 30 times.
+    assert len(flows["size_bytes"]) == 16 * 8 * 30 * 2
+    assert sum(flows["size_bytes"]) == 16 * 2 * 15 * 2**20
+    takes = outcome.jobs["jct_ns"][0]
+    # No NIC can be below its bytes: 15/16 of the vector twice, over eight NICs of 400 Gb/s.
+    assert takes > 2 * 15 * 2**20 * 8 / 8 / 400 * 1
+    assert outcome.jobs["algorithm"][0] == "ring"
+
+
+def test_costs_count_once_for_each_hop_and_call() -> None:
+    free = {"call_cost": "0us", "network_cost": "0us", "inside_cost": "0us"}
+    how = {"algorithm": "ring", "protocol": "ll"}
+
+    def takes(**costs: Json) -> float:
+        return float(sent(by_packets("8192B", "all-gather", **how, **(free | costs))).jobs["jct_ns"][0])
+
+    least = takes()
+    assert takes(call_cost="10us") - least == pytest.approx(10e3, rel=1e-6)
+    # A chunk passes 15 of the ring's 16 links, of which two are between the servers.
+    assert takes(network_cost="5us") - least == pytest.approx(10e3, rel=0.01)
+    assert takes(network_cost="1us", inside_cost="1us") - least == pytest.approx(15e3, rel=0.01)
+    # By default all hops together take what the cost model says, but that it counts the links between servers once:
+    # 6.6 us, 14 steps of 1 us (posting to the network) and one of 2.7; the network's own time is in there.
+    default = sent(by_packets("8192B", "all-gather", **how)).jobs
+    assert default["model_ns"][0] == pytest.approx(6.6e3 + 14 * 1e3 + 2.7e3, rel=0.02)
+    assert default["jct_ns"][0] == pytest.approx(6.6e3 + 13 * 1e3 + 2 * 2.7e3, rel=0.05)
+
+
+def test_pxn_keeps_an_all_to_all_on_its_rails() -> None:
+    for pxn in (True, False):
+        flows = sent(by_packets("4194304B", "all-to-all", pxn=pxn)).flows
+        crossing = [(src, dst) for src, dst in zip(flows["src"], flows["dst"], strict=True) if src // 8 != dst // 8]
+        on_rail = [src % 8 == dst % 8 for src, dst in crossing]
+        assert all(on_rail) == pxn
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        by_packets("300000B", "all-reduce", 16, algorithm="tree"),
+        by_packets("300000B", "reduce-scatter", 16),
+        by_packets("300000B", "all-to-all", 16),
+        by_packets("300000B", "broadcast", 16, channel_rate="100Gbps"),
+    ],
+)
+def test_threads_and_the_audit_change_nothing(made: Json) -> None:
+    core = simulation_of(read_plan(made).cases[0])
+    one, two = (simulation_of(read_plan(made).cases[0]).run(threads) for threads in (1, 2))
+    assert core is not None
+    assert one.fingerprint == two.fingerprint
+
+
+@pytest.mark.parametrize(
+    ("arrivals", "message"),
+    [
+        (reduce("1GB", mode="packets"), "by nvls-tree, which mode"),
+        (reduce("1KB", "barrier", mode="packets") | {"size": None}, "NCCL has no barrier"),
+    ],
+)
+def test_what_packets_have_not_is_refused(arrivals: Json, message: str) -> None:
+    arrivals = {key: value for key, value in arrivals.items() if value is not None}
+    with pytest.raises(PacketloomError, match=message):
+        simulation_of(read_plan(scenario(arrivals)).cases[0])

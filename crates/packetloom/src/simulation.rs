@@ -42,7 +42,7 @@ use crate::engine::{FlowStatus, Tally};
 use crate::fault::{self, Faults};
 use crate::flow::{Flow, HostId};
 use crate::fluid;
-use crate::measure::{Collector, FlowRow, FlowWatch, Format};
+use crate::measure::{Collector, FlowRow, FlowWatch, Format, best_fct};
 use crate::narrow::exact;
 use crate::queue;
 use crate::routing::{self, FlowPorts};
@@ -194,6 +194,7 @@ impl Simulation {
             host_ids: topology.ids.iter().copied().take(topology.hosts as usize).collect(),
             server_hosts: topology.server_hosts,
             host_rate: topology.hosts_are_alike().then(|| topology.host_rate()),
+            wire: wire(&topology, format),
             mss: format.mss_bytes,
             header: format.header_bytes,
             load: case.load,
@@ -386,6 +387,14 @@ impl Simulation {
         );
         Ok(outcome)
     }
+}
+
+/// What a byte takes from the first host to another of its server, and to the nearest host of another.
+fn wire(topology: &Topology, format: Format) -> (Time, Time) {
+    let server = topology.server_hosts.unwrap_or(1).min(topology.hosts);
+    let takes = |dst: HostId| best_fct(topology, format, 0, dst, 1);
+    let least = |hosts: std::ops::Range<HostId>| hosts.map(takes).min().unwrap_or(Time::ZERO);
+    (least(1..server), least(server..topology.hosts))
 }
 
 /// The case, with what its transport works out of how large flows are.

@@ -94,6 +94,13 @@ pub fn hop_us(machine: &Machine, algorithm: Algorithm, protocol: Protocol) -> (f
     (hop_of(inside(machine), algorithm, protocol), hop_of(Hop::Network, by, protocol))
 }
 
+/// The same of a step of an operation: in a ring among servers no step takes less than posting to the network.
+pub fn ring_hop_us(machine: &Machine, algorithm: Algorithm, protocol: Protocol) -> (f64, f64) {
+    let (intra, inter) = hop_us(machine, algorithm, protocol);
+    let least = if algorithm == Algorithm::Ring { overhead_us(machine, protocol) } else { 0.0 };
+    (intra.max(least), inter)
+}
+
 /// The base latency of a call in µs.
 pub fn call_us(algorithm: Algorithm, protocol: Protocol) -> f64 {
     base_us(algorithm, protocol)

@@ -83,7 +83,7 @@ fn ring(machine: &Machine) -> Graph {
         let passed = nics * (local - 1.0) / local;
         let fits = |speed: &&f64| **speed <= machine.nic_gbytes && **speed * passed <= inside;
         let speed = speeds.network.iter().find(fits).or(speeds.network.last()).copied().unwrap_or(0.0);
-        return Graph { channels: machine.nics, intra: speed, inter: speed };
+        return Graph { channels: machine.nics.min(MOST_FOUND), intra: speed, inter: speed };
     }
     // The most of all; of equal ones the widest, which is tried first.
     let mut best = Graph { channels: 1, intra: 0.1, inter: 0.1 };

@@ -13,8 +13,7 @@ mod pieces;
 #[cfg(test)]
 mod tests;
 
-pub use cost::call_us;
-pub use cost::{Choice, Estimate, Wishes, choose, estimates, hop_us};
+pub use cost::{Choice, Estimate, Wishes, call_us, choose, estimates, hop_us, ring_hop_us};
 pub use graph::{Graph, Graphs};
 pub use peers::{Parts, TOGETHER, channels_per_peer, group, in_order};
 pub use pieces::{Pieces, STEPS};

@@ -27,6 +27,8 @@ pub struct Environment {
     pub server_hosts: Option<u32>,
     /// The rate at which every host is connected, if they are alike.
     pub host_rate: Option<Rate>,
+    /// What a byte takes to a host of the same server, and to the nearest host of another, on the empty network.
+    pub wire: (Time, Time),
     /// Application bytes in a full packet.
     pub mss: u64,
     /// Header bytes of every packet.

@@ -3,7 +3,7 @@
 //! Every message has a number that follows from the program alone, so that a receiver knows by a flow's identity what
 //! came, and nothing has to be sent for that.
 
-use super::library::{Call, Nccl};
+use super::library::{Call, LaneBytes, Lanes, Nccl};
 use super::pattern::{self, Algorithm, Awaited, Message, Pairs, Pattern, Reordered, Shares};
 use crate::flow::{Flow, FlowId, HostId};
 use crate::job::{Collective, Event, Program, Sizes, Work};
@@ -169,6 +169,7 @@ pub struct Operation {
     pub is_modelled: bool,
     /// How many lanes later the next piece of a channel waits for this one, if it does.
     pub gate: Option<u32>,
+    lane_bytes: LaneBytes,
     patterns: Strands,
     slots: u32,
 }
@@ -194,6 +195,8 @@ pub struct Located {
 pub struct Part {
     /// The lane.
     pub lane: u32,
+    /// The receiver's lane.
+    pub lane_there: u32,
     /// The sender's place in the group.
     pub from: u32,
     /// What it is.
@@ -289,8 +292,8 @@ impl Plan {
             for place in 0..self.program.ranks[rank].operations().len() {
                 let exchange = match self.program.ranks[rank].operations()[place].work {
                     Work::Send { peer, tag, .. } => {
-                        if self.settings.library.is_some() {
-                            return Err("NCCL's cost model (mode = \"tuner\") has no sends, which this job has; write library = \"plain\" for this workload".to_owned());
+                        if self.settings.library.as_ref().is_some_and(Nccl::is_modelled) {
+                            return Err("NCCL's cost model (mode = \"tuner\") has no sends, which this job has; write mode = \"packets\", or library = \"plain\"".to_owned());
                         }
                         let is_answered = self.answered.contains(&(exact::<u32>(rank), peer, tag));
                         let messages = if is_answered { 2 } else { 1 };
@@ -397,7 +400,7 @@ impl Plan {
 
     /// Whether nothing of it is sent, since a model says what its operations take.
     pub fn is_modelled(&self) -> bool {
-        self.settings.library.is_some()
+        self.settings.library.as_ref().is_some_and(Nccl::is_modelled)
     }
 
     /// What the library chooses for each kind and size of operation, and why.
@@ -477,6 +480,14 @@ impl Plan {
         }
     }
 
+    /// What a rank takes for a message of a collective operation from another, once it has come.
+    pub fn hop_cost(&self, operation: &Operation, from: u32, to: u32) -> Time {
+        let Some(call) = &operation.call else { return Time::ZERO };
+        let server =
+            |rank: u32| self.settings.servers.as_ref().map_or(rank, |servers| servers[rank as usize]);
+        if server(from) == server(to) { call.costs.inside } else { call.costs.network }
+    }
+
     /// A rank's place in a group.
     pub fn place_in(&self, group: u32, rank: u32) -> u32 {
         let places = &self.places[group as usize];
@@ -531,7 +542,7 @@ impl Patterns {
         let Settings { algorithms, channels, chunks, library, .. } = &plan.settings;
         let ranks = exact::<u32>(plan.program.groups[group as usize].len());
         if let Some(library) = library.as_ref().filter(|_| ranks > 1) {
-            return modelled(plan, library, (kind, group, sizes));
+            return by_library(plan, library, (kind, group, sizes));
         }
         let algorithm = algorithms.get(&kind).copied().unwrap_or(Algorithm::usual(kind));
         let (bytes, patterns, pieces) = match sizes {
@@ -575,40 +586,54 @@ impl Patterns {
             call,
             is_modelled,
             gate,
+            lane_bytes: LaneBytes::Part(lanes, 1),
             patterns,
             slots,
         })
     }
 }
 
-/// An operation that takes what a library's cost model says.
-fn modelled(
+/// An operation as a library carries it out.
+fn by_library(
     plan: &Plan,
     library: &Nccl,
     (kind, group, sizes): (Collective, u32, Sizes),
 ) -> Result<Operation, String> {
     let members = &plan.program.groups[group as usize];
     let ranks = exact::<u32>(members.len());
-    let bytes = match sizes {
-        Sizes::Whole(bytes) => bytes,
-        Sizes::Matrix(_) => 0,
+    let Sizes::Whole(bytes) = sizes else {
+        let message =
+            "NCCL is modelled for all-to-all of one size; write library = \"plain\" for this workload";
+        return Err(message.to_owned());
     };
     let machine = library.machine(ranks, plan.settings.servers_of(members)?);
-    let call = Some(library.call(kind, bytes, machine)?);
-    let awaited: Box<dyn Pattern> = Box::new(Awaited);
+    let call = library.call(kind, bytes, machine)?;
+    let is_modelled = library.is_modelled();
+    let Lanes { patterns, lanes, bytes: lane_bytes } = if is_modelled {
+        Lanes { patterns: vec![Box::new(Awaited)], lanes: 1, bytes: LaneBytes::Part(1, 1) }
+    } else {
+        library.lanes(kind, bytes, &call)?
+    };
+    let seating = plan.settings.seating(members);
+    let patterns = match seating.as_ref().and_then(|seating| seating.members.as_ref()) {
+        Some(members) => reordered(patterns, members),
+        None => patterns,
+    };
+    let slots = patterns.iter().map(|pattern| pattern.slots()).max().unwrap_or(0);
     Ok(Operation {
         kind,
         algorithm: Algorithm::usual(kind),
         group,
         ranks,
         bytes,
-        channels: 1,
-        lanes: 1,
-        call,
-        is_modelled: true,
+        channels: call.channels,
+        lanes,
+        call: Some(call),
+        is_modelled,
         gate: None,
-        patterns: Arc::new(vec![awaited]),
-        slots: 1,
+        lane_bytes,
+        patterns: Arc::new(patterns),
+        slots,
     })
 }
 
@@ -621,7 +646,12 @@ fn patterns(
 ) -> Result<Vec<Box<dyn Pattern>>, String> {
     let made = pattern::patterns(kind, algorithm, ranks, seating.map(|seating| seating.ranks))?;
     let Some(members) = seating.and_then(|seating| seating.members.as_ref()) else { return Ok(made) };
-    Ok(made.into_iter().map(|one| -> Box<dyn Pattern> { Box::new(Reordered::new(one, members)) }).collect())
+    Ok(reordered(made, members))
+}
+
+/// Patterns of ranks that have another order than their group.
+fn reordered(made: Vec<Box<dyn Pattern>>, members: &[u32]) -> Vec<Box<dyn Pattern>> {
+    made.into_iter().map(|one| -> Box<dyn Pattern> { Box::new(Reordered::new(one, members)) }).collect()
 }
 
 impl Operation {
@@ -634,8 +664,9 @@ impl Operation {
     /// How many messages its ranks send.
     pub fn messages(&self) -> u64 {
         let of = |lane| self.pattern(lane).messages(self.ranks);
-        (0..exact::<u32>(self.patterns.len())).map(of).sum::<u64>() * u64::from(self.lanes)
-            / self.patterns.len() as u64
+        let kinds = exact::<u32>(self.patterns.len());
+        let every = (0..kinds).map(of).sum::<u64>() * u64::from(self.lanes / kinds);
+        every + (0..self.lanes % kinds).map(of).sum::<u64>()
     }
 
     fn sizes(&self, sizes: &mut Vec<u64>, most: usize) {
@@ -661,12 +692,17 @@ impl Operation {
     pub fn part(&self, index: u32) -> Part {
         let (slot, from) = (index / self.ranks, index % self.ranks);
         let (lane, slot) = (slot / self.slots, slot % self.slots);
-        Part { lane, from, message: self.message(lane, from, slot) }
+        let message = self.message(lane, from, slot);
+        let lane_there = if message.is_for_twin { lane ^ 1 } else { lane };
+        Part { lane, lane_there, from, message }
     }
 
     /// The message that the rank at a place of the group sends in a slot.
     pub fn message(&self, lane: u32, from: u32, slot: u32) -> Message {
-        let bytes = Shares { bytes: self.bytes, parts: self.lanes }.one(lane);
+        let bytes = match self.lane_bytes {
+            LaneBytes::Part(parts, together) => Shares { bytes: self.bytes, parts }.one(lane / together),
+            LaneBytes::Each(bytes) => bytes,
+        };
         self.pattern(lane).message(from, slot, bytes)
     }
 
@@ -677,7 +713,7 @@ impl Operation {
 
     /// How it is carried out, in a word.
     pub fn algorithm_name(&self) -> &'static str {
-        self.call.as_ref().map_or(self.algorithm.name(), |call| call.choice.best.algorithm.name())
+        self.call.as_ref().map_or(self.algorithm.name(), |call| call.algorithm)
     }
 
     /// Who chose that.
@@ -687,17 +723,17 @@ impl Operation {
 
     /// How data and flags go together, in a word; of plain operations nothing.
     pub fn protocol_name(&self) -> &'static str {
-        self.call.as_ref().map_or("", |call| call.choice.best.protocol.name())
+        self.call.as_ref().map_or("", |call| call.protocol)
     }
 
     /// In how many parts that are under way at once it is carried out.
     pub fn channels(&self) -> u32 {
-        self.call.as_ref().map_or(self.channels, |call| call.choice.channels)
+        self.channels
     }
 
     /// What the library's cost model says that it takes, if there is one.
     pub fn modelled(&self) -> Option<Time> {
-        self.call.as_ref().map(Call::takes)
+        self.call.as_ref().and_then(Call::takes)
     }
 
     /// For algorithm bandwidth S/t, how much of it a link carries (NCCL tests, PERFORMANCE.md): what makes

@@ -4,6 +4,7 @@ use super::counts::Counts;
 use super::pattern::{Message, Stage};
 use super::plan::Operation;
 use crate::narrow::exact;
+use crate::units::Time;
 use std::sync::Arc;
 
 /// A rank's part of a collective operation.
@@ -32,6 +33,8 @@ struct Lane {
     acknowledged: Counts,
     /// How many messages of each stage are yet to be acknowledged; kept where anything waits for that.
     under_way: Counts,
+    /// When what its channel moves so far has been moved, where that takes time.
+    moved: Time,
 }
 
 /// A message to be sent.
@@ -41,6 +44,8 @@ pub struct Sending {
     pub index: u32,
     /// What it is.
     pub message: Message,
+    /// Its lane.
+    pub lane: u32,
 }
 
 impl Progress {
@@ -95,16 +100,24 @@ impl Progress {
         }
     }
 
-    /// A message has arrived.
+    /// A message has arrived for a lane.
     pub fn arrive(&mut self, lane: u32, stage: u32, send: &mut Vec<Sending>) {
         let arrived = &mut self.lanes[lane as usize].arrived;
         arrived.set(stage, arrived.of(stage) + 1);
         self.advance(lane, send);
     }
 
+    /// A lane's channel moves a message that could leave at `may` after those before it, in so much time; when it has.
+    pub fn moved(&mut self, lane: u32, may: Time, takes: Time) -> Time {
+        let moved = &mut self.lanes[lane as usize].moved;
+        *moved = may.max(*moved).saturating_add(takes);
+        *moved
+    }
+
     fn sending(&self, lane: u32, slot: u32) -> Sending {
         let Progress { operation, place, .. } = self;
-        Sending { index: operation.index(lane, *place, slot), message: operation.message(lane, *place, slot) }
+        let (index, message) = (operation.index(lane, *place, slot), operation.message(lane, *place, slot));
+        Sending { index, message, lane }
     }
 
     /// A message of its own was acknowledged.
@@ -183,8 +196,7 @@ impl Progress {
 
     /// Whether a stage may have messages under way, beside those of the stages before it.
     fn has_room(&self, lane: u32, at: u32) -> bool {
-        let most = self.operation.pattern(lane).most_under_way();
-        let Some(before) = most.and_then(|most| at.checked_sub(most)) else { return true };
+        let Some(before) = self.operation.pattern(lane).room(self.place, at) else { return true };
         at == self.stages(lane) || self.lanes[lane as usize].under_way.of(before) == 0
     }
 

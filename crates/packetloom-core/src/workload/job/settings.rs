@@ -222,6 +222,8 @@ pub struct Site<'a> {
     pub server: Option<u32>,
     /// The rate at which every host is connected, if they are alike.
     pub rate: Option<Rate>,
+    /// What a byte takes inside a server, and to the nearest host of another, on the empty network.
+    pub wire: (Time, Time),
 }
 
 /// From the components' values, for so many ranks.

@@ -1,6 +1,7 @@
 //! A rank at work: it belongs to its host, and nothing that changes in it is shared.
 
 use super::inbox::Inbox;
+use super::library::Nccl;
 use super::plan::{ANSWER, Exchange, Located, MESSAGE, Plan};
 use super::progress::{Progress, Sending};
 use super::round::Round;
@@ -84,6 +85,8 @@ enum Due {
     Came(FlowId),
     /// A message of a collective operation was processed.
     Arrived(FlowId),
+    /// A call of a library has taken what it does before a collective operation begins.
+    Called(u32),
 }
 
 impl Walker {
@@ -164,6 +167,7 @@ impl Walker {
                 Due::Begin => self.begin_iteration(now),
                 Due::Queued(place) => self.queue(place, now),
                 Due::Held(place) => self.held(place, now, start),
+                Due::Called(place) => self.begin_collective(place, now, start),
                 Due::Came(flow) => {
                     if let Some(at) = self.plan.locate(flow) {
                         self.came(at, flow, now, start);
@@ -353,6 +357,11 @@ impl Walker {
             }
             Work::Collective { .. } => {
                 self.events.push_back((place, Event::Begins));
+                let takes = self.call_takes(place);
+                if takes > Time::ZERO {
+                    self.due.push(Reverse((now.saturating_add(takes), Due::Called(place))));
+                    return;
+                }
                 return self.begin_collective(place, now, start);
             }
         };
@@ -423,6 +432,16 @@ impl Walker {
         Span { iteration: self.iteration, place, ready, begin, end, after, message }
     }
 
+    /// What a library takes before a collective operation begins.
+    fn call_takes(&self, place: u32) -> Time {
+        match self.plan.exchange(self.plan.exchange_of(self.rank, place)) {
+            Exchange::Collective(operation) if !operation.is_modelled => {
+                operation.call.as_ref().map_or(Time::ZERO, |call| call.costs.call)
+            }
+            _ => Time::ZERO,
+        }
+    }
+
     fn begin_collective(&mut self, place: u32, now: Time, start: &mut Vec<Flow>) {
         let exchange = self.plan.exchange_of(self.rank, place);
         let key = (self.iteration, exchange);
@@ -470,12 +489,18 @@ impl Walker {
     ) {
         let plan = Arc::clone(&self.plan);
         let Exchange::Collective(operation) = plan.exchange(key.1) else { return };
-        for Sending { index, message } in sending.drain(..) {
+        let moves = plan.settings.library.as_ref().and_then(Nccl::channel_rate);
+        for Sending { index, message, lane } in sending.drain(..) {
             let at = Located { iteration: key.0, exchange: key.1, index };
             let to = plan.rank_at(operation.group, message.to);
             let costs = &plan.settings.costs;
             let may = now.max(self.nic.0);
-            let when = take_turn(&mut self.free.0, may, costs.to_send(message.bytes));
+            let mut when = take_turn(&mut self.free.0, may, costs.to_send(message.bytes));
+            if let Some(rate) = moves
+                && let Some(progress) = self.collectives.get_mut(&key)
+            {
+                when = progress.moved(lane, when, rate.time_for(message.bytes));
+            }
             self.nic.0 = may.saturating_add(costs.occupied(message.bytes));
             start.push(plan.flow(at, self.rank, to, message.bytes, when));
         }
@@ -509,8 +534,11 @@ impl Walker {
         let plan = Arc::clone(&self.plan);
         match plan.exchange(at.exchange) {
             Exchange::Collective(operation) => {
-                let bytes = operation.part(at.index).message.bytes;
+                let part = operation.part(at.index);
+                let bytes = part.message.bytes;
                 let when = take_turn(&mut self.free.1, now, plan.settings.costs.to_receive(bytes));
+                let from = plan.rank_at(operation.group, part.from);
+                let when = when.saturating_add(plan.hop_cost(operation, from, self.rank));
                 if when > now {
                     self.due.push(Reverse((when, Due::Arrived(flow))));
                 } else {
@@ -549,7 +577,7 @@ impl Walker {
         let mut sending = std::mem::take(&mut self.sending);
         if let Some(progress) = self.progress(key) {
             let part = progress.operation().part(at.index);
-            progress.arrive(part.lane, part.message.stage_there, &mut sending);
+            progress.arrive(part.lane_there, part.message.stage_there, &mut sending);
         }
         self.after_progress(key, Some(flow), sending, now, start);
     }

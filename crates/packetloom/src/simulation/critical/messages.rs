@@ -48,7 +48,7 @@ impl Messages<'_> {
                 awaited_by: Some(part.message.stage_there),
             };
             let to = plan.rank_at(operation.group, part.message.to);
-            messages.received[to as usize].push(one);
+            messages.received[to as usize].push(OfCollective { lane: part.lane_there, ..one });
             let from = plan.rank_at(operation.group, part.from);
             let own = OfCollective { at: flow.closed, awaited_by: part.message.stage_after, ..one };
             messages.acknowledged[from as usize].push(own);

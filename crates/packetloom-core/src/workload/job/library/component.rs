@@ -1,6 +1,6 @@
 //! What a scenario can write as `library`.
 
-use crate::spec::Fallback::{Absent, Required, Value as Default};
+use crate::spec::Fallback::{Absent, Value as Default};
 use crate::spec::{ALWAYS, Complaint, Component, Kind, Needs, Param, Values, anything};
 
 const TUNING: &str = "NCCL 2.30.7, src/graph/tuning.cc";
@@ -28,12 +28,12 @@ pub const COMPONENTS: &[Component] = &[
 const PARAMS: &[Param] = &[
     Param {
         name: "mode",
-        kind: Kind::Choice(&["tuner"]),
-        default: Required,
-        doc: "\"tuner\": an operation takes what the cost model says, from the moment when its last rank has begun; \
-              nothing is sent. All-to-all, sends, barriers and links' faults are not in the model: the first three \
-              are refused.",
-        source: "NCCL 2.30.7, src/graph/tuning.cc: ncclTopoGetAlgoTime",
+        kind: Kind::Choice(&["packets", "tuner"]),
+        default: Default("packets"),
+        doc: "\"packets\": channels send their chunks in slices, and at most eight steps of a connection are under way; \
+              by rings, trees, and pairs in the library's order. \"tuner\": an operation takes what the cost model says, from the moment when its last rank has begun; \
+              nothing is sent. All-to-all and sends are not in the model, and are refused.",
+        source: "NCCL 2.30.7, src/enqueue.cc: calcCollChunking; src/graph/tuning.cc: ncclTopoGetAlgoTime",
         acts: ALWAYS,
     },
     Param {
@@ -118,16 +118,68 @@ const PARAMS: &[Param] = &[
         source: "NCCL_PAT_ENABLE",
         acts: ALWAYS,
     },
+    Param {
+        name: "pxn",
+        kind: Kind::Flag,
+        default: Default("true"),
+        doc: "What an all-to-all sends to another server goes over NVLink to the neighbour on the receiver's rail first, \
+              which passes it on by its own NIC.",
+        source: "NCCL_PXN_DISABLE",
+        acts: &[PACKETS, Needs::Is("inside", &["nvlink"])],
+    },
+    Param {
+        name: "call_cost",
+        kind: Kind::Time,
+        default: Absent,
+        doc: "What a rank takes before it begins with an operation: launch, and what else a call takes. Left out: the \
+              cost model's base latency of the algorithm and protocol.",
+        source: "NCCL 2.30.7, src/graph/tuning.cc: baseLatencies; of sends, which it has not, a ring's",
+        acts: &[PACKETS],
+    },
+    Param {
+        name: "network_cost",
+        kind: Kind::Time,
+        default: Absent,
+        doc: "From when a message of another server has come until the accelerator has passed it on: proxy, flags, and \
+              the accelerator's own work. Left out: the cost model's latency of a hop between servers, less what a \
+              byte takes to the nearest host of another server, as the network takes that itself.",
+        source: "NCCL 2.30.7, src/graph/tuning.cc: hwLatencies",
+        acts: &[PACKETS],
+    },
+    Param {
+        name: "inside_cost",
+        kind: Kind::Time,
+        default: Absent,
+        doc: "The same of a message from the same server, less what a byte takes to a neighbour.",
+        source: "NCCL 2.30.7, src/graph/tuning.cc: hwLatencies, and what posting takes in rings among servers",
+        acts: &[PACKETS],
+    },
+    Param {
+        name: "channel_rate",
+        kind: Kind::Rate,
+        default: Absent,
+        doc: "What the accelerator moves for one channel at most, of what it sends. Left out: links alone bound it.",
+        source: "measured: 13 to 20 GB/s for a channel over 400 Gb/s (NVIDIA/nccl issue 2409)",
+        acts: &[PACKETS],
+    },
 ];
+
+/// What costs of messages need.
+const PACKETS: Needs = Needs::Is("mode", &["packets"]);
 
 /// More channels there are not (MAXCHANNELS).
 const MOST_CHANNELS: u64 = 64;
+/// A ring for each, and no more rings there are.
+const MOST_NICS: u64 = 32;
 
 fn check(values: &Values) -> Result<(), Complaint> {
     for key in ["min_channels", "max_channels"] {
         if values.count(key) > MOST_CHANNELS {
             return Err(Complaint::new(key, format!("write {MOST_CHANNELS} at most")));
         }
+    }
+    if values.optional_count("nics").is_some_and(|nics| nics > MOST_NICS) {
+        return Err(Complaint::new("nics", format!("write {MOST_NICS} at most")));
     }
     if values.count("min_channels") > values.count("max_channels") {
         return Err(Complaint::new("min_channels", "is more than max_channels; write fewer"));

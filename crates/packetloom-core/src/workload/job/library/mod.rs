@@ -6,17 +6,22 @@ pub mod modelled;
 #[cfg(test)]
 mod tests;
 
-pub use call::Call;
+pub use call::{Call, HopCosts};
 pub use component::COMPONENTS;
 
+use super::pattern::Pattern;
+use super::pattern::nccl::{Pairing, pairs, pipelines, rings, trees};
 use super::settings::Site;
 use crate::job::Collective;
+use crate::narrow::saturated;
 use crate::nccl::{
-    ALGORITHMS, Algorithm, Choice, Cpu, Generation, Graphs, Inside, Machine, PROTOCOLS, Protocol, Wishes,
-    choose,
+    ALGORITHMS, Algorithm, Choice, Cpu, Generation, Graphs, Inside, Machine, PROTOCOLS, Parts, Pieces,
+    Protocol, Wishes, call_us, channels_per_peer, choose, ring_hop_us,
 };
 use crate::spec::Fallback::Value as Default;
 use crate::spec::{ALWAYS, Complaint, Kind, Needs, Param, Values};
+use crate::units::{Rate, Time};
+use call::of_us;
 
 /// Who carries out a workload's collective operations.
 pub const PARAMS: &[Param] = &[Param {
@@ -57,6 +62,32 @@ pub struct Nccl {
     has_nvls: bool,
     has_pat: bool,
     channels: (u32, u32),
+    is_modelled: bool,
+    pxn: bool,
+    /// What is written of costs: of a call, of a message between servers and inside.
+    written: [Option<Time>; 3],
+    channel_rate: Option<Rate>,
+    /// What a byte takes inside a server, and to the nearest other, on the empty network.
+    wire: (Time, Time),
+}
+
+/// The lanes of an operation.
+pub struct Lanes {
+    /// Their patterns, one after the other.
+    pub patterns: Vec<Box<dyn Pattern>>,
+    /// How many.
+    pub lanes: u32,
+    /// The bytes of each.
+    pub bytes: LaneBytes,
+}
+
+/// Which bytes a lane has of an operation's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LaneBytes {
+    /// One of so many parts; so many lanes beside each other have the same.
+    Part(u32, u32),
+    /// So many, whatever the whole.
+    Each(u64),
 }
 
 impl Nccl {
@@ -104,6 +135,11 @@ impl Nccl {
             has_nvls: library.flag("nvls") && generation >= Generation::Hopper && inside == Inside::NvLink,
             has_pat: library.flag("pat"),
             channels: (library.count_u32("min_channels"), library.count_u32("max_channels")),
+            is_modelled: library.text("mode") == "tuner",
+            pxn: library.flag("pxn"),
+            written: ["call_cost", "network_cost", "inside_cost"].map(|key| library.optional_time(key)),
+            channel_rate: library.optional_rate("channel_rate"),
+            wire: site.wire,
         }))
     }
 
@@ -125,19 +161,38 @@ impl Nccl {
         }
     }
 
+    /// Whether operations take what the cost model says, and nothing is sent.
+    pub fn is_modelled(&self) -> bool {
+        self.is_modelled
+    }
+
+    /// What a channel moves at most, if that is bounded.
+    pub fn channel_rate(&self) -> Option<Rate> {
+        self.channel_rate
+    }
+
     /// How it carries out an operation on so many bytes.
     ///
     /// # Errors
     /// Why it can't.
     pub fn call(&self, operation: Collective, bytes: u64, machine: Machine) -> Result<Call, String> {
         let name = operation.name();
-        if matches!(operation, Collective::Barrier | Collective::AllToAll) {
-            return Err(format!(
-                "NCCL's cost model (mode = \"tuner\") has no {name}; write library = \"plain\" for this workload"
-            ));
+        match operation {
+            Collective::Barrier => {
+                let message =
+                    "NCCL has no barrier; write an all-reduce of a few bytes, or library = \"plain\"";
+                return Err(message.to_owned());
+            }
+            Collective::AllToAll if self.is_modelled => {
+                return Err(format!(
+                    "NCCL's cost model (mode = \"tuner\") has no {name}; write mode = \"packets\", or library = \"plain\""
+                ));
+            }
+            Collective::AllToAll => return Ok(self.exchange(bytes, machine)),
+            _ => {}
         }
         let choice = choose(operation, bytes, self.wishes, &machine, &Graphs::of(&machine));
-        let choice: Choice = choice.ok_or_else(|| {
+        let Choice { best, next, channels } = choice.ok_or_else(|| {
             let wished = |name: Option<&'static str>| name.unwrap_or("any");
             format!(
                 "NCCL has no {name} among {} ranks on {} servers by algorithm {:?} and protocol {:?}; write \"auto\" for one of them",
@@ -147,6 +202,91 @@ impl Nccl {
                 wished(self.wishes.protocol.map(Protocol::name)),
             )
         })?;
-        Ok(Call { choice, machine })
+        let is_sent = matches!(best.algorithm, Algorithm::Ring | Algorithm::Tree);
+        if !self.is_modelled && !is_sent {
+            let key = if best.algorithm == Algorithm::Pat { "pat" } else { "nvls" };
+            return Err(format!(
+                "NCCL would carry out this {name} by {}, which mode = \"packets\" has not; write {key} = false, an algorithm, or mode = \"tuner\"",
+                best.algorithm.name()
+            ));
+        }
+        Ok(Call {
+            algorithm: best.algorithm.name(),
+            protocol: best.protocol.name(),
+            channels,
+            best: Some(best),
+            next,
+            parts: None,
+            machine,
+            costs: self.costs(&machine, (best.algorithm, best.protocol)),
+        })
+    }
+
+    /// Sends and receives of all pairs.
+    fn exchange(&self, bytes: u64, machine: Machine) -> Call {
+        let channels = Graphs::of(&machine).channels.next_power_of_two();
+        let inside = (machine.servers == 1).then_some(machine.inside);
+        let gbytes = saturated::<u32>(machine.nic_gbytes.floor());
+        let each = match inside {
+            // src/graph/paths.cc: twice the NVLinks between two, which a switch has for all; two by PCIe.
+            Some(Inside::NvLink) => channels,
+            Some(Inside::Pcie) => 2.min(channels),
+            None => channels_per_peer(channels, machine.ranks, gbytes),
+        };
+        let to_each = bytes.div_ceil(u64::from(machine.ranks));
+        let parts = Parts::of(to_each, machine.ranks, (each, channels), inside);
+        let protocol = if parts.is_ll { Protocol::Ll } else { Protocol::Simple };
+        Call {
+            algorithm: "pairs",
+            protocol: protocol.name(),
+            channels,
+            best: None,
+            next: None,
+            parts: Some(parts),
+            machine,
+            costs: self.costs(&machine, (Algorithm::Ring, protocol)),
+        }
+    }
+
+    /// What hosts take: what the cost model has for a hop, less what the network takes anyway; or what is written.
+    fn costs(&self, machine: &Machine, (algorithm, protocol): (Algorithm, Protocol)) -> HopCosts {
+        let (inside, network) = ring_hop_us(machine, algorithm, protocol);
+        let [call, by_network, by_inside] = self.written;
+        HopCosts {
+            call: call.unwrap_or(of_us(call_us(algorithm, protocol))),
+            network: by_network.unwrap_or(of_us(network).since(self.wire.1)),
+            inside: by_inside.unwrap_or(of_us(inside).since(self.wire.0)),
+        }
+    }
+
+    /// What the channels of an operation send.
+    ///
+    /// # Errors
+    /// Where ranks do not fill servers.
+    pub fn lanes(&self, operation: Collective, bytes: u64, call: &Call) -> Result<Lanes, String> {
+        let Machine { ranks, servers, nics, .. } = call.machine;
+        let (shape, channels) = ((ranks, ranks / servers), call.channels);
+        if let Some(parts) = call.parts {
+            let to_each = bytes.div_ceil(u64::from(ranks));
+            let pxn = self.pxn && servers > 1 && shape.1 > 1 && call.machine.inside == Inside::NvLink;
+            let patterns = pairs(Pairing { ranks, server: shape.1, bytes: to_each, channels, parts, pxn });
+            let lanes = if pxn { 2 * channels } else { channels };
+            return Ok(Lanes { patterns, lanes, bytes: LaneBytes::Each(to_each) });
+        }
+        let how =
+            call.best.map_or((Algorithm::Ring, Protocol::Simple), |best| (best.algorithm, best.protocol));
+        let pieces = Pieces::of(operation, how, (bytes, channels), (ranks, servers));
+        let each = (bytes.div_ceil(u64::from(channels)), pieces);
+        if how.0 == Algorithm::Tree {
+            let patterns = trees(shape, nics, channels, each);
+            return Ok(Lanes { patterns, lanes: 2 * channels, bytes: LaneBytes::Part(channels, 2) });
+        }
+        let patterns = match operation {
+            Collective::AllReduce => rings(shape, nics, 2, each)?,
+            Collective::Broadcast => pipelines(shape, nics, false, each)?,
+            Collective::Reduce => pipelines(shape, nics, true, each)?,
+            _ => rings(shape, nics, 1, each)?,
+        };
+        Ok(Lanes { patterns, lanes: channels, bytes: LaneBytes::Part(channels, 1) })
     }
 }

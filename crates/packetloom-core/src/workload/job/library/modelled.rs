@@ -78,7 +78,7 @@ impl Stage {
             *count += 1;
             if *count == operation.ranks {
                 self.begun.remove(&key);
-                let takes = operation.call.as_ref().map_or(Time::ZERO, |call| call.takes());
+                let takes = operation.call.as_ref().and_then(|call| call.takes()).unwrap_or(Time::ZERO);
                 self.next.push(Reverse((now.saturating_add(takes), Next::Over(key.0, key.1))));
             }
         }

@@ -11,6 +11,7 @@ mod chain;
 mod direct;
 mod halving;
 mod hierarchical;
+pub mod nccl;
 mod rail_ring;
 mod reordered;
 mod ring;
@@ -42,6 +43,11 @@ pub trait Pattern: Debug + Send + Sync {
     /// So many stages of a rank may have messages under way at a time; nothing: any number.
     fn most_under_way(&self) -> Option<u32> {
         None
+    }
+
+    /// The stage whose messages must all be with their receivers before another of a rank may have any under way.
+    fn room(&self, _: u32, stage: u32) -> Option<u32> {
+        self.most_under_way().and_then(|most| stage.checked_sub(most))
     }
 
     /// Whether each stage but the first is like the one before it: as many messages, as large but for a byte, to the
@@ -84,12 +90,14 @@ pub struct Message {
     pub stage_there: u32,
     /// The sender's stage that awaits its acknowledgement.
     pub stage_after: Option<u32>,
+    /// Whether that is a stage of the lane beside: of a lane's even number the next, of an odd one that before.
+    pub is_for_twin: bool,
 }
 
 impl Message {
     /// One whose acknowledgement no stage awaits.
     fn new(to: u32, bytes: u64, stage: u32, stage_there: u32) -> Message {
-        Message { to, bytes, stage, stage_there, stage_after: None }
+        Message { to, bytes, stage, stage_there, stage_after: None, is_for_twin: false }
     }
 }
 

@@ -38,12 +38,14 @@ impl RailRing {
         (self.entry + self.server - nth % self.server) % self.server
     }
 
-    fn position(&self, rank: u32) -> u32 {
+    /// Where a rank is on the ring.
+    pub fn position(&self, rank: u32) -> u32 {
         let (nth, place) = (rank / self.server, rank % self.server);
         nth * self.server + (place + self.server - self.entry(nth)) % self.server
     }
 
-    fn rank(&self, position: u32) -> u32 {
+    /// The rank at a position.
+    pub fn rank(&self, position: u32) -> u32 {
         let (nth, step) = (position / self.server, position % self.server);
         nth * self.server + (self.entry(nth) + step) % self.server
     }

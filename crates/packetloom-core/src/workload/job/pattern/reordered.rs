@@ -44,6 +44,10 @@ impl Pattern for Reordered {
         self.pattern.most_under_way()
     }
 
+    fn room(&self, rank: u32, stage: u32) -> Option<u32> {
+        self.pattern.room(self.position(rank), stage)
+    }
+
     fn repeats(&self) -> bool {
         self.pattern.repeats()
     }

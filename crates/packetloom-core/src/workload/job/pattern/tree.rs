@@ -63,6 +63,19 @@ impl BinaryTree {
     }
 }
 
+impl BinaryTree {
+    /// The rank above another, if it is not the root, and those below it.
+    pub fn neighbours(&self, rank: u32) -> (Option<u32>, [u32; 2], u32) {
+        if self.ranks < 2 {
+            return (None, [0; 2], 0);
+        }
+        let place = self.place(rank);
+        let above = (place > 0).then(|| self.rank_at(self.above(place)));
+        let (below, count) = self.below(place);
+        (above, below.map(|place| self.rank_at(place % self.ranks)), count)
+    }
+}
+
 impl Pattern for BinaryTree {
     fn slots(&self) -> u32 {
         3
@@ -160,17 +173,18 @@ impl Pattern for Binomial {
 mod tests {
     use super::*;
 
-    /// NCCL has the same tree in a comment (src/graph/trees.cc).
+    /// NCCL's src/graph/trees.cc has the same tree of 14 in a comment.
     #[test]
-    fn the_tree_of_fourteen_is_that_of_nccl() {
+    fn the_tree_of_fourteen_is_that_of_the_library() {
         let tree = BinaryTree { ranks: 14, is_second: false };
-        assert_eq!((tree.above(12), tree.below(12)), (8, ([10, 13], 2)));
-        assert_eq!((tree.above(13), tree.below(13).1), (12, 0));
-        // Who forwards in the first tree is a leaf of the second.
+        let (above, below, count) = tree.neighbours(12);
+        assert_eq!((above, &below[..count as usize]), (Some(8), &[10, 13][..]));
+        assert_eq!(tree.neighbours(13), (Some(12), [0, 0], 0));
+        assert_eq!(tree.neighbours(0).0, None);
+        // In the second tree the others are leaves.
         let second = BinaryTree { ranks: 14, is_second: true };
         for rank in 0..14 {
-            let forwards = |tree: &BinaryTree| tree.below(tree.place(rank)).1 > 0;
-            assert!(!forwards(&tree) || !forwards(&second), "{rank}");
+            assert!(tree.neighbours(rank).2 == 0 || second.neighbours(rank).2 == 0, "{rank}");
         }
     }
 }
