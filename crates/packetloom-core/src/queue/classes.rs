@@ -88,7 +88,10 @@ pub const QUEUE: Made<Queue> = Made {
         returns_to_sender: |values| super::returns_to_sender(&values.component("queue")),
         classes: |values| Some(count(values)),
         levels: |values| values.optional_count("strict").unwrap_or(1),
-        traits: |_| Traits::CLASSES,
+        traits: |values| {
+            let drops_early = super::traits(&values.component("queue")).drops_early;
+            Traits { drops_early, ..Traits::CLASSES }
+        },
         ties_as_ns3: |values| values.text("ties") == "ns-3",
         check: check_rooms,
         ..Queue::new(|values| Built::Held(Buffer::Classes(Box::new(Classes::build(values)))))

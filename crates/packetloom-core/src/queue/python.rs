@@ -36,7 +36,7 @@ pub const QUEUE: Made<Queue> = Made {
         // Nobody knows, and it may drop what it likes.
         most_bytes: |_, _| Some(u64::MAX),
         is_sized_by_design: |_| true,
-        traits: |_| Traits { ranks: true, ..Traits::CLASSES },
+        traits: |_| Traits { ranks: true, drops_early: true, ..Traits::CLASSES },
         marks: |values| code(values).constant("marks") != 0,
         trims_to_bytes: |values| {
             u64::try_from(code(values).constant("trim_to_bytes")).ok().filter(|&to| to > 0)

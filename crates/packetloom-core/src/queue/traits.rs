@@ -15,6 +15,8 @@ pub struct Traits {
     pub shares_buffer: bool,
     /// Nothing is ever lost.
     pub loses_nothing: bool,
+    /// It may drop packets for which there is room.
+    pub drops_early: bool,
 }
 
 impl Traits {
@@ -26,6 +28,7 @@ impl Traits {
         shares_unevenly: false,
         shares_buffer: false,
         loses_nothing: false,
+        drops_early: false,
     };
     /// First in, first out.
     pub(super) const FIFO: Traits = Traits { keeps_order: true, ..Traits::NONE };

@@ -109,8 +109,11 @@ const HOPS_PER_LOOK_AND_PACKET: u64 = 2;
 impl<'a> Audit<'a> {
     /// Empty books.
     pub fn new(terms: Terms<'a>) -> Audit<'a> {
-        let [nic, port] =
-            [terms.nic, terms.queue].map(|queue| queue::most_bytes(queue, terms.largest_packet_bytes));
+        let bound = |queue| {
+            let drops_early = queue::traits(queue).drops_early.then_some(u64::MAX);
+            queue::most_bytes(queue, terms.largest_packet_bytes).or(drops_early)
+        };
+        let [nic, port] = [terms.nic, terms.queue].map(bound);
         // A shared buffer has invariants of its own (`pauses.rs`); what waits at a host waits in the host.
         let is_shared = queue::pause_bytes(terms.queue).is_some();
         let nic_drops = terms.has_slow_hosts.then_some(u64::MAX);

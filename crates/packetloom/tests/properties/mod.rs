@@ -246,12 +246,15 @@ fn make_traffic_plain(scenario: &mut Json) {
     scenario.as_object_mut().expect("a scenario").retain(|key, _| key != "fault" && key != "measure");
 }
 
-/// Jobs that have not been drawn yet, which bring their own sizes, get a scheme that asks for nothing.
+/// Jobs that have not been drawn yet, which bring their own sizes and hosts, come alone, with a scheme that asks for
+/// nothing.
 fn make_room_for_jobs(scenario: &mut Json, missing: &BTreeMap<String, String>) {
     let kind = scenario["workload"][0]["arrivals"]["kind"].as_str().unwrap_or_default();
-    if missing.get(&format!("arrivals: {kind}")).is_some_and(|why| why.contains("the job has the sizes")) {
+    if missing.get(&format!("arrivals: {kind}")).is_some_and(|why| why.contains("the job has the")) {
         scenario["scheme"] = serde_json::json!([{ "name": "any", "transport": "tcp", "queue": "drop-tail" }]);
-        scenario["workload"][0].as_object_mut().expect("a workload").remove("sizes");
+        let mut job = scenario["workload"][0].take();
+        job.as_object_mut().expect("a workload").retain(|key, _| key != "sizes" && key != "pattern");
+        scenario["workload"] = serde_json::json!([job]);
     }
 }
 

@@ -50,6 +50,7 @@ pub const AQM: Made<Making> = Made {
     how: Making {
         build: |values| AnyAqm::Codel(Codel::build(values)),
         marks: |values| values.flag("ecn") || values.optional_time("ce_threshold").is_some(),
+        drops: true,
         on_arrival: None,
     },
 };

@@ -57,6 +57,8 @@ pub struct Making {
     build: fn(&Values) -> AnyAqm,
     /// Whether it marks packets.
     marks: fn(&Values) -> bool,
+    /// Whether it drops packets for which there is room.
+    drops: bool,
     /// As the rule of a queue whose departures are known on arrival, where it judges arrivals alone and by what waits.
     on_arrival: Option<fn(&Values, &Values) -> Admission>,
 }
@@ -127,6 +129,11 @@ impl AnyAqm {
 /// Whether an AQM marks packets.
 pub fn marks(values: &Values) -> bool {
     (spec::how(AQMS, &values.kind).marks)(values)
+}
+
+/// Whether an AQM drops packets for which there is room.
+pub fn drops(values: &Values) -> bool {
+    spec::how(AQMS, &values.kind).drops
 }
 
 /// The rule that admits to a buffer and marks as an AQM does, if that looks at nothing but what waits on arrival.

@@ -20,6 +20,7 @@ pub const AQM: Made<Making> = Made {
     how: Making {
         build: |_| AnyAqm::Nothing(Nothing),
         marks: |_| false,
+        drops: false,
         on_arrival: Some(|_, buffer| Admission::of(buffer, Marking::Never)),
     },
 };

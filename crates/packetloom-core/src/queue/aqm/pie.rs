@@ -65,6 +65,7 @@ pub const AQM: Made<Making> = Made {
     how: Making {
         build: |values| AnyAqm::Pie(Pie::build(values)),
         marks: |values| values.flag("ecn"),
+        drops: true,
         on_arrival: None,
     },
 };

@@ -21,6 +21,7 @@ pub const AQM: Made<Making> = Made {
     how: Making {
         build: |values| AnyAqm::Arrivals(Arrivals(between(values))),
         marks: |_| true,
+        drops: false,
         on_arrival: Some(|values, buffer| Admission::of(buffer, between(values))),
     },
 };

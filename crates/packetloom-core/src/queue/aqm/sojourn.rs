@@ -26,6 +26,7 @@ pub const AQM: Made<Making> = Made {
     how: Making {
         build: |values| AnyAqm::Sojourn(Sojourn { mark_above: values.time("mark_above") }),
         marks: |_| true,
+        drops: false,
         on_arrival: None,
     },
 };

@@ -25,6 +25,7 @@ pub const AQM: Made<Making> = Made {
     how: Making {
         build: |values| AnyAqm::Arrivals(Arrivals(marking(values))),
         marks: |_| true,
+        drops: false,
         on_arrival: Some(|values, buffer| Admission::of(buffer, marking(values))),
     },
 };

@@ -64,7 +64,8 @@ pub const QUEUE: Made<Queue> = Made {
 
 fn traits(values: &Values) -> Traits {
     let shares_buffer = buffer::pool(&values.component("buffer")).is_some();
-    Traits { shares_buffer, ..scheduler::traits(&values.component("scheduler")) }
+    let drops_early = aqm::drops(&values.component("aqm"));
+    Traits { shares_buffer, drops_early, ..scheduler::traits(&values.component("scheduler")) }
 }
 
 /// Of the same parts as a queue with a name it is that queue: what is first in, first out, and judged on arrival alone,
