@@ -160,7 +160,7 @@ fn ports_of_parts_are_pinned_and_do_not_depend_on_windows_nor_threads() {
     let strict = r#"{ kind = "egress", scheduler = "strict", aqm = { kind = "red", min = "5KB", max = "30KB", max_probability = 0.5 } }"#;
     let pfabric = r#"{ kind = "egress", scheduler = "pfabric", buffer = { kind = "pool", size = "40KB" } }"#;
     let fair = r#"{ kind = "egress", scheduler = "weighted-fair", aqm = { kind = "threshold", mark_above = "15KB" } }"#;
-    for (transport, queue, pinned) in [
+    let pinned = [
         ("tcp", codel, "@codel"),
         ("dctcp", fq_codel, "@fq_codel"),
         ("dctcp", pie, "@pie"),
@@ -168,11 +168,13 @@ fn ports_of_parts_are_pinned_and_do_not_depend_on_windows_nor_threads() {
         ("pias", strict, "@strict"),
         ("line-rate", pfabric, "@pfabric"),
         ("dctcp", fair, "@fair"),
-    ] {
+    ];
+    let found = pinned.map(|(transport, queue, _)| {
         let toml = scenario(SMALL_FLOWS, transport, queue, "ecmp", 150);
-        assert_eq!(fingerprint_of(&toml), pinned, "{queue}");
         assert_same_whatever_the_windows_and_threads(&toml, queue, true);
-    }
+        fingerprint_of(&toml)
+    });
+    assert_eq!(found, pinned.map(|(_, _, hash)| hash.to_owned()));
 }
 
 #[test]

@@ -174,7 +174,8 @@ mod tests {
         assert_eq!(message("3", Kind::Count(4)), "3 is too small; write a whole number, at least 4");
         assert_eq!(message("-3", Kind::Count(0)), "-3 is too small; write a whole number");
         assert_eq!(message("2.5", Kind::Count(0)), "2.5 is not a whole number; write a whole number");
-        let many = message(&"9".repeat(100), Kind::Count(0));
+        let digits = "9".repeat(100);
+        let many = message(&digits, Kind::Count(0));
         assert!(
             many.contains(" ... ") && many.ends_with("is too large; write at most 9223372036854775807"),
             "{many}"
