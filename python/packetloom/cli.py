@@ -32,7 +32,6 @@ class Against(StrEnum):
     THEORY = "theory"
     PEERS = "peers"
     KERNEL = "kernel"
-    HARDWARE = "hardware"
 
 
 class Commands(TyperGroup):
@@ -837,9 +836,7 @@ def bench_control(json_file: JsonOption = None) -> None:
 def validate(
     against: Annotated[
         list[Against] | None,
-        typer.Argument(
-            metavar="theory|peers|kernel|hardware", help="What to compare with; theory and peers if not given."
-        ),
+        typer.Argument(metavar="theory|peers|kernel", help="What to compare with; theory and peers if not given."),
     ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="Only comparisons that take seconds.")] = False,
     json_file: JsonOption = None,
@@ -863,7 +860,7 @@ def validate(
         ),
     ] = None,
 ) -> None:
-    """Compare with theory, other simulators, Linux's TCP, machines. Exits with 1 if something differs unexpectedly."""
+    """Compare with theory, other simulators, Linux's TCP. Exits with 1 if something differs beyond what is known."""
     from packetloom.targets import check_target
     from packetloom.validate.command import run_validation
 

@@ -7,7 +7,6 @@ from pathlib import Path
 
 from packetloom.errors import PacketloomError
 from packetloom.validate.comparison import Comparison, Row, print_rows, run_comparisons, write_rows
-from packetloom.validate.hardware import hardware_comparisons, print_figures
 from packetloom.validate.kernel.comparisons import kernel_comparisons
 from packetloom.validate.kernel.network import UnavailableError
 from packetloom.validate.kernel.virtual_machine import VirtualMachine
@@ -21,7 +20,6 @@ KINDS: dict[str, Kind] = {
     "theory": ("predicted", theory_comparisons),
     "peers": ("theirs", peer_comparisons),
     "kernel": ("kernel", kernel_comparisons),
-    "hardware": ("asked", hardware_comparisons),
 }
 
 
@@ -74,8 +72,6 @@ def _run(
             print(f"{kind if len(names) == len(chosen) else '; '.join(names)}: skipped: {reason}")
         if not found:
             continue
-        if kind == "hardware":
-            print_figures(found)
         print_rows(kind, theirs, found)
         rows += found
         agreed &= all(row.verdict != "differs" for row in found)

@@ -61,8 +61,6 @@ class Row:
     known: Known | None = None
     why: str = ""
     draws: Draws | None = None
-    figures: tuple[dict[str, Any], ...] = ()
-    """What the value was worked out of, for JSON and a table of its own."""
 
     @property
     def verdict(self) -> Verdict:
@@ -113,7 +111,6 @@ class Row:
             **({"draws": {"theirs": len(self.draws.theirs), "ours": len(self.draws.ours)}} if self.draws else {}),
             **({"known": {"band": list(self.known.band), "rule": self.known.rule}} if self.known else {}),
             **({"reason": self.reason} if self.verdict != "holds" and self.reason else {}),
-            **({"figures": list(self.figures)} if self.figures else {}),
         }
 
 

@@ -24,7 +24,7 @@ BEGIN = "<!-- rows: written by `python -m packetloom.validate.page`; what stands
 END = "<!-- end of rows -->"
 ROWS = PEERS_FOLDER / "rows.json"
 PAGE = PEERS_FOLDER.parent / "docs" / "validation.md"
-KINDS = {"theory": "theory", "kernel": "Linux's own TCP", "hardware": "machines"}
+KINDS = {"theory": "theory", "kernel": "Linux's own TCP"}
 PEERS = {
     "htsim": "htsim: NDP, RoCE, Swift, EQDS, Ultra Ethernet",
     "omnet": "OMNeT++: NDP",
@@ -41,12 +41,11 @@ RowDict = dict[str, Any]
 
 
 def against(row: RowDict) -> str:
-    """What a row compares with: a folder of `validation/`, theory, machines, or the kernel."""
+    """What a row compares with: a folder of `validation/`, theory, or the kernel."""
     folder = str(row["source"]).removeprefix("validation/").partition("/")[0]
     if (PEERS_FOLDER / folder).is_dir():
         return folder
-    kind = str(row["id"]).partition("-")[0]
-    return kind if kind in KINDS else "kernel"
+    return "theory" if row["id"].startswith("theory-") else "kernel"
 
 
 def kept_rows(rows: Sequence[RowDict], before: Mapping[str, Any]) -> dict[str, Any]:
