@@ -41,7 +41,7 @@ _FRAMES = ("Failed in", "During:", "File ", "[", "- ", "^", "There are", ">>>")
 # Where the copies are while the cache is off.
 _PLACE = "PACKETLOOM_SCHEMES"
 # What numba keeps beside the copies is of this kind; of another it is not used, and classes are compiled again.
-_FORMAT = 5
+_FORMAT = 6
 # Fields are of these types, or lists of them, and begin with what a class gives them.
 _TYPES = {"int": int, "float": float, "bool": bool}
 _LISTS = {"list[int]": int, "list[float]": float}

@@ -18,21 +18,21 @@ const COMPONENT: Component = Component {
             Kind::Time,
             "5ms",
             "How long packets may wait for good.",
-            "RFC 8289 §4.3: 5 ms for the Internet; a datacenter takes 5 to 10 % of its interval",
+            "RFC 8289 §5.3: 5 ms for the Internet; a datacenter takes 5 to 10 % of its interval",
         ),
         Param::value(
             "interval",
             Kind::Time,
             "100ms",
             "For how long they must wait longer before one is dropped: about a round trip, the longest that is usual.",
-            "RFC 8289 §4.3: 100 ms",
+            "RFC 8289 §5.3: 100 ms",
         ),
         Param::value(
             "ecn",
             Kind::Flag,
             "true",
             "Whether ECN-capable packets are marked instead of dropped.",
-            "RFC 8289 §5.4 leaves it open; on in Linux's fq_codel, off in its codel",
+            "Linux: on in fq_codel, off in codel; RFC 8289 drops",
         ),
         Param::optional(
             "ce_threshold",
@@ -126,7 +126,7 @@ impl Codel {
         }
     }
 
-    /// When to drop next (§5.3, the control law).
+    /// When to drop next (§5.6, the control law).
     fn next_after(&self, at: Time) -> Time {
         at + Time(saturated::<u64>(self.interval.as_ps() as f64 / f64::from(self.count).sqrt()))
     }
@@ -140,7 +140,7 @@ impl Codel {
         Verdict::Drop
     }
 
-    /// The dropping state begins, where the last one ended if that is not long ago (§5.6, `deque`).
+    /// The dropping state begins, where the last one ended if that is not long ago (§5.5, `dequeue`).
     fn begin(&mut self, now: Time) {
         self.dropping = true;
         let delta = self.count.saturating_sub(self.last_count);
@@ -236,7 +236,7 @@ mod tests {
         signals
     }
 
-    /// The control law by hand (RFC 8289 §5.3): the first drop an interval after the wait went above the target, the
+    /// The control law by hand (RFC 8289 §5.6): the first drop an interval after the wait went above the target, the
     /// next ones 100, 70.7, 57.7, 50, 44.7, 40.8 and 37.8 ms after each other.
     #[test]
     fn drops_follow_each_other_by_the_inverse_square_root_of_their_number() {
