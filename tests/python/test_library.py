@@ -134,10 +134,10 @@ def test_a_ring_sends_the_messages_of_the_library() -> None:
 
 
 def test_costs_count_once_for_each_hop_and_call() -> None:
-    free = {"call_cost": "0us", "network_cost": "0us", "inside_cost": "0us"}
-    how = {"algorithm": "ring", "protocol": "ll"}
+    free: dict[str, Any] = {"call_cost": "0us", "network_cost": "0us", "inside_cost": "0us"}
+    how: dict[str, Any] = {"algorithm": "ring", "protocol": "ll"}
 
-    def takes(**costs: Json) -> float:
+    def takes(**costs: Any) -> float:
         return float(sent(by_packets("8192B", "all-gather", **how, **(free | costs))).jobs["jct_ns"][0])
 
     least = takes()

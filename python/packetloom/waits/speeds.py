@@ -83,7 +83,9 @@ def _chosen(operations: pl.DataFrame) -> list[str]:
     """What a library chose for operations of a kind, in words; nothing where none did."""
     if "library" not in operations.columns:
         return []
-    rows = operations.filter(pl.col("library") != "plain").unique(["algorithm", "protocol", "channels"], maintain_order=True)
+    rows = operations.filter(pl.col("library") != "plain").unique(
+        ["algorithm", "protocol", "channels"], maintain_order=True
+    )
     return [
         f"{row['algorithm']}, {row['protocol']}, {row['channels']} channel{'s' * (row['channels'] > 1)}"
         for row in rows.iter_rows(named=True)
