@@ -138,7 +138,7 @@ def test_exported_files_stay_in_their_folder(results: Results, tmp_path: Path) -
 
 
 def test_long_names_are_cut_in_files(tmp_path: Path) -> None:
-    named = [{**SCENARIO["scheme"][0], "name": letters * 300} for letters in ("x", "…")]  # type: ignore[index]
+    named = [{**SCENARIO["scheme"][0], "name": letters * 200} for letters in ("x", "…")]  # type: ignore[index]
     results = packetloom.run({**SCENARIO, "scheme": named}, tmp_path / "in", progress=False)
     assert len(export(results, "flow-monitor", tmp_path / "out")) == 2
 

@@ -13,7 +13,7 @@ use super::pattern::Pattern;
 use super::pattern::nccl::{Pairing, pairs, pipelines, rings, trees};
 use super::settings::Site;
 use crate::job::Collective;
-use crate::narrow::saturated;
+use crate::narrow::{exact, saturated};
 use crate::nccl::{
     ALGORITHMS, Algorithm, Choice, Cpu, Generation, Graphs, Inside, Machine, PROTOCOLS, Parts, Pieces,
     Protocol, Wishes, call_us, channels_per_peer, choose, ring_hop_us,
@@ -270,7 +270,7 @@ impl Nccl {
             let to_each = bytes.div_ceil(u64::from(ranks));
             let pxn = self.pxn && servers > 1 && shape.1 > 1 && call.machine.inside == Inside::NvLink;
             let patterns = pairs(Pairing { ranks, server: shape.1, bytes: to_each, channels, parts, pxn });
-            let lanes = if pxn { 2 * channels } else { channels };
+            let lanes = exact::<u32>(patterns.len());
             return Ok(Lanes { patterns, lanes, bytes: LaneBytes::Each(to_each) });
         }
         let how =

@@ -41,7 +41,7 @@ struct Channel {
     is_relay: bool,
 }
 
-/// A lane for each channel, and with PXN another beside it.
+/// A lane for each channel that has a pair, and with PXN another beside it.
 pub fn pairs(pairing: Pairing) -> Vec<Box<dyn Pattern>> {
     let Pairing { ranks, server, channels, parts, .. } = pairing;
     let group = group(server);
@@ -55,6 +55,9 @@ pub fn pairs(pairing: Pairing) -> Vec<Box<dyn Pattern>> {
         // The first is the rank itself.
         let deltas = (0_u32..).zip(&rounds).skip(1).filter(|&(nth, _)| mine(nth)).map(|(_, delta)| *delta);
         let deltas: Arc<[(u32, u32)]> = deltas.collect();
+        if deltas.is_empty() {
+            return Vec::new();
+        }
         let one = move |is_relay| -> Box<dyn Pattern> {
             let deltas = Arc::clone(&deltas);
             Box::new(Channel { pairing, deltas, group, chunks: exact::<u32>(chunks), is_relay })

@@ -183,7 +183,7 @@ fn pairing(ranks: u32, server: u32, channels: u32, bytes: u64, pxn: bool) -> Pai
 #[test]
 fn every_pair_gets_its_bytes_and_pxn_keeps_to_rails() {
     for (ranks, server) in SHAPES {
-        for (channels, bytes) in [(1, 40_000), (4, 900_001), (16, 3_000_000)] {
+        for (channels, bytes) in [(1, 40_000), (4, 900_001), (16, 3_000_000), (64, 40_000)] {
             for pxn in [false, true] {
                 let one = pairing(ranks, server, channels, bytes, pxn);
                 let lanes = pairs(one);
