@@ -224,8 +224,9 @@ ALSO: dict[str, tuple[dict[str, Json], list[Json] | None]] = {
     "transport/bbr.probe_rtt_duration": (ELEPHANTS | {"own.min_rtt_window": "1ms"}, ["1ms", "100us"]),
     **{
         f"transport/bbr3.{name}": (ELEPHANTS | {"own.probe_wait": "500us"}, None)
-        for name in ("drain_gain", "down_gain", "loss_threshold", "beta", "headroom")
+        for name in ("down_gain", "loss_threshold", "beta", "headroom")
     },
+    "transport/bbr3.drain_gain": (ELEPHANTS | {"scheme.0.queue": "drop-tail"}, None),
     "transport/bbr3.probe_wait": (ELEPHANTS, ["500us", "100us"]),
     "transport/bbr3.probe_rtt_interval": (ELEPHANTS, ["1ms"]),
     "transport/bbr3.probe_rtt_duration": (ELEPHANTS | {"own.probe_rtt_interval": "1ms"}, ["1ms", "100us"]),
@@ -280,6 +281,11 @@ ALSO: dict[str, tuple[dict[str, Json], list[Json] | None]] = {
         {"workload.0.arrivals.operation": "all-reduce", "workload.0.arrivals.size": "100MB", "own.mode": "tuner"},
         None,
     ),
+    "library/nccl.generation": (
+        {"workload.0.arrivals.operation": "all-reduce", "workload.0.arrivals.size": "100MB", "own.mode": "tuner"},
+        ["ampere", "blackwell"],
+    ),
+    "scheduler/strict.classes": (ELEPHANTS | {"scheme.0.transport": "pias", "own.classes": 8}, [2]),
     "library/nccl.pxn": ({"workload.0.arrivals.operation": "all-to-all"}, None),
     "library/nccl.pat": (
         {"topology.servers": 16, "topology.accelerators": 1, "workload.0.arrivals.size": "1KB", "own.mode": "tuner"},
