@@ -26,24 +26,12 @@ pub const SCHEDULER: Made<Making> = Made {
 pub struct Fifo(List);
 
 impl Scheduler for Fifo {
-    fn queue_for<H: Copy + Default>(&mut self, _: PacketId, _: &Packets<H>) -> usize {
-        0
-    }
-
-    fn queued_in(&self, _: usize) -> Occupancy {
-        self.0.queued()
-    }
-
     fn queued(&self) -> Occupancy {
         self.0.queued()
     }
 
     fn join<H: Copy + Default>(&mut self, id: PacketId, _: usize, packets: &mut Packets<H>) {
         self.0.push_back(id, packets);
-    }
-
-    fn next<H: Copy + Default>(&mut self, _: &Packets<H>) -> Option<usize> {
-        (!self.0.is_empty()).then_some(0)
     }
 
     fn pop<H: Copy + Default>(&mut self, _: usize, env: &mut Env<'_, H>) -> Option<PacketId> {

@@ -23,13 +23,17 @@ pub struct Evicted {
     pub packets: u32,
 }
 
-/// Holds packets in queues, and chooses among them.
+/// Holds packets in queues, and chooses among them; in a single queue unless it says otherwise.
 pub trait Scheduler {
     /// The queue that a packet is to join; with it there may be one more than before.
-    fn queue_for<H: Copy + Default>(&mut self, id: PacketId, packets: &Packets<H>) -> usize;
+    fn queue_for<H: Copy + Default>(&mut self, _id: PacketId, _packets: &Packets<H>) -> usize {
+        0
+    }
 
     /// How much waits in a queue, as far as its AQM goes by that.
-    fn queued_in(&self, queue: usize) -> Occupancy;
+    fn queued_in(&self, _queue: usize) -> Occupancy {
+        self.queued()
+    }
 
     /// What waits in all.
     fn queued(&self) -> Occupancy;
@@ -38,7 +42,9 @@ pub trait Scheduler {
     fn join<H: Copy + Default>(&mut self, id: PacketId, queue: usize, packets: &mut Packets<H>);
 
     /// The queue to send from, if anything waits. It is the same until its packet was sent, or it had none.
-    fn next<H: Copy + Default>(&mut self, packets: &Packets<H>) -> Option<usize>;
+    fn next<H: Copy + Default>(&mut self, _packets: &Packets<H>) -> Option<usize> {
+        (self.queued().packets > 0).then_some(0)
+    }
 
     /// Takes the packet out that a queue sends next, if it has one.
     fn pop<H: Copy + Default>(&mut self, queue: usize, env: &mut Env<'_, H>) -> Option<PacketId>;

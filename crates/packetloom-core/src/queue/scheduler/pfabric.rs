@@ -30,24 +30,12 @@ pub const SCHEDULER: Made<Making> = Made {
 };
 
 impl Scheduler for PFabric {
-    fn queue_for<H: Copy + Default>(&mut self, _: PacketId, _: &Packets<H>) -> usize {
-        0
-    }
-
-    fn queued_in(&self, _: usize) -> Occupancy {
-        Holds::queued(self)
-    }
-
     fn queued(&self) -> Occupancy {
         Holds::queued(self)
     }
 
     fn join<H: Copy + Default>(&mut self, id: PacketId, _: usize, packets: &mut Packets<H>) {
         self.push(id, packets.get(id));
-    }
-
-    fn next<H: Copy + Default>(&mut self, _: &Packets<H>) -> Option<usize> {
-        (Holds::queued(self).packets > 0).then_some(0)
     }
 
     fn pop<H: Copy + Default>(&mut self, _: usize, env: &mut Env<'_, H>) -> Option<PacketId> {

@@ -29,24 +29,12 @@ pub const SCHEDULER: Made<Making> = Made {
 };
 
 impl Scheduler for Box<WeightedFair> {
-    fn queue_for<H: Copy + Default>(&mut self, _: PacketId, _: &Packets<H>) -> usize {
-        0
-    }
-
-    fn queued_in(&self, _: usize) -> Occupancy {
-        Holds::queued(self.as_ref())
-    }
-
     fn queued(&self) -> Occupancy {
         Holds::queued(self.as_ref())
     }
 
     fn join<H: Copy + Default>(&mut self, id: PacketId, _: usize, packets: &mut Packets<H>) {
         self.push(id, packets);
-    }
-
-    fn next<H: Copy + Default>(&mut self, _: &Packets<H>) -> Option<usize> {
-        (Holds::queued(self.as_ref()).packets > 0).then_some(0)
     }
 
     fn pop<H: Copy + Default>(&mut self, _: usize, env: &mut Env<'_, H>) -> Option<PacketId> {
