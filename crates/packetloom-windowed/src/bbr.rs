@@ -66,7 +66,6 @@ enum State {
 /// BBR's sender. In brackets the draft's names; bandwidths are in bits of payload per second, windows in packets.
 #[derive(Clone, Debug)]
 pub struct BbrControl {
-    startup_gain: f64,
     cwnd_gain: f64,
     probe_gain: f64,
     bandwidth_window: u64,
@@ -94,8 +93,7 @@ pub struct BbrControl {
     has_probed_a_round: bool,
     /// BBR.idle_restart
     restarts: bool,
-    pacing_rate: f64,
-    has_seen_rtt: bool,
+    pace: own::Pace,
     /// BBR.prior_cwnd
     prior_cwnd: f64,
     /// BBR.packet_conservation, in loss recovery, of which the first acknowledgement is to come.
@@ -122,9 +120,7 @@ impl Congestion for BbrControl {
 
     fn new(values: &Values, flow: &Flow) -> BbrControl {
         let shared = own::Shared::of(values);
-        let startup_gain = values.number("startup_gain");
         BbrControl {
-            startup_gain,
             cwnd_gain: values.number("cwnd_gain"),
             probe_gain: values.number("probe_gain"),
             bandwidth_window: values.count("bandwidth_window"),
@@ -144,8 +140,7 @@ impl Congestion for BbrControl {
             probe_rtt_ends: None,
             has_probed_a_round: false,
             restarts: false,
-            pacing_rate: shared.initial_rate(startup_gain, shared.initial_window, shared.nominal_rtt),
-            has_seen_rtt: false,
+            pace: own::Pace::of(values, &shared),
             prior_cwnd: 0.0,
             conserves: false,
             enters_recovery: false,
@@ -160,8 +155,7 @@ impl Congestion for BbrControl {
 
     /// §4.2.1: InitPacingRate, where the handshake has measured a round trip.
     fn knows_round_trip(&mut self, rtt: Time) {
-        self.has_seen_rtt = true;
-        self.pacing_rate = self.shared.initial_rate(self.startup_gain, self.shared.initial_window, rtt);
+        self.pace.knows_round_trip(&self.shared, rtt);
     }
 
     /// §4.4.3: restarting from idle. What is delivered counts from zero again.
@@ -175,7 +169,7 @@ impl Congestion for BbrControl {
     }
 
     fn pacing_rate(&self) -> Option<Rate> {
-        Some(own::rate(self.pacing_rate))
+        Some(self.pace.rate())
     }
 
     /// §4.3.5: samples in ProbeRTT say nothing of the bandwidth.
@@ -359,8 +353,8 @@ impl BbrControl {
     /// The pacing gain and the window's, by the state.
     fn gains(&self) -> (f64, f64) {
         match self.state {
-            State::Startup => (self.startup_gain, self.startup_gain),
-            State::Drain => (1.0 / self.startup_gain, self.startup_gain),
+            State::Startup => (self.pace.startup_gain, self.pace.startup_gain),
+            State::Drain => (1.0 / self.pace.startup_gain, self.pace.startup_gain),
             State::ProbeBw(phase) => (self.phase_gain(phase), self.cwnd_gain),
             State::ProbeRtt => (1.0, 1.0),
         }
@@ -368,18 +362,12 @@ impl BbrControl {
 
     /// §4.2.1: BBRSetPacingRate.
     fn set_pacing_rate(&mut self, acked: &Acked, window: &Window) {
-        if !self.has_seen_rtt && acked.rtt > Time::ZERO {
-            self.has_seen_rtt = true;
-            self.pacing_rate = self.shared.initial_rate(self.startup_gain, window.cwnd_packets(), acked.rtt);
-        }
+        self.pace.learn(&self.shared, acked, window);
         self.pace_at(self.gains().0);
     }
 
     fn pace_at(&mut self, gain: f64) {
-        let rate = self.shared.paced(gain * self.greatest_bandwidth() as f64);
-        if self.has_filled_pipe || rate > self.pacing_rate {
-            self.pacing_rate = rate;
-        }
+        self.pace.follow(&self.shared, gain * self.greatest_bandwidth() as f64, self.has_filled_pipe);
     }
 
     /// §4.2.3: BBRSetCwnd.

@@ -126,7 +126,6 @@ struct Evidence {
 /// BBR's sender. Bandwidths are in bits of payload per second, windows in packets.
 #[derive(Clone, Debug)]
 pub struct Bbr3Control {
-    startup_gain: f64,
     cwnd_gain: f64,
     drain_gain: f64,
     down_gain: f64,
@@ -187,8 +186,7 @@ pub struct Bbr3Control {
     extra_delivered: f64,
     extra_acked: Filter<f64>,
     restarts: bool,
-    pacing_rate: f64,
-    has_seen_rtt: bool,
+    pace: own::Pace,
     prior_cwnd: f64,
 }
 
@@ -210,9 +208,7 @@ impl Congestion for Bbr3Control {
 
     fn new(values: &Values, flow: &Flow) -> Bbr3Control {
         let shared = own::Shared::of(values);
-        let startup_gain = values.number("startup_gain");
         Bbr3Control {
-            startup_gain,
             cwnd_gain: values.number("cwnd_gain"),
             drain_gain: values.number("drain_gain"),
             down_gain: values.number("down_gain"),
@@ -267,8 +263,7 @@ impl Congestion for Bbr3Control {
             extra_delivered: 0.0,
             extra_acked: Filter::default(),
             restarts: false,
-            pacing_rate: shared.initial_rate(startup_gain, shared.initial_window, shared.nominal_rtt),
-            has_seen_rtt: false,
+            pace: own::Pace::of(values, &shared),
             prior_cwnd: 0.0,
             shared,
         }
@@ -279,8 +274,7 @@ impl Congestion for Bbr3Control {
     }
 
     fn knows_round_trip(&mut self, rtt: Time) {
-        self.has_seen_rtt = true;
-        self.pacing_rate = self.shared.initial_rate(self.startup_gain, self.shared.initial_window, rtt);
+        self.pace.knows_round_trip(&self.shared, rtt);
     }
 
     /// §5.4.1: HandleRestartFromIdle. What is delivered counts from zero again.
@@ -295,7 +289,7 @@ impl Congestion for Bbr3Control {
     }
 
     fn pacing_rate(&self) -> Option<Rate> {
-        Some(own::rate(self.pacing_rate))
+        Some(self.pace.rate())
     }
 
     fn is_restrained(&self) -> bool {
@@ -736,7 +730,7 @@ impl Bbr3Control {
     /// The pacing gain and the window's, by the state (§5.6.1).
     fn gains(&self) -> (f64, f64) {
         match self.state {
-            State::Startup => (self.startup_gain, self.cwnd_gain),
+            State::Startup => (self.pace.startup_gain, self.cwnd_gain),
             State::Drain => (self.drain_gain, self.cwnd_gain),
             State::Down => (self.down_gain, self.cwnd_gain),
             State::Cruise | State::Refill => (1.0, self.cwnd_gain),
@@ -746,18 +740,12 @@ impl Bbr3Control {
     }
 
     fn set_pacing_rate(&mut self, acked: &Acked, window: &Window) {
-        if !self.has_seen_rtt && acked.rtt > Time::ZERO {
-            self.has_seen_rtt = true;
-            self.pacing_rate = self.shared.initial_rate(self.startup_gain, window.cwnd_packets(), acked.rtt);
-        }
+        self.pace.learn(&self.shared, acked, window);
         self.pace_at(self.gains().0);
     }
 
     fn pace_at(&mut self, gain: f64) {
-        let rate = self.shared.paced(gain * self.bw);
-        if self.has_filled_pipe || rate > self.pacing_rate {
-            self.pacing_rate = rate;
-        }
+        self.pace.follow(&self.shared, gain * self.bw, self.has_filled_pipe);
     }
 
     /// BDPMultiple.

@@ -1,5 +1,6 @@
 //! What both versions of BBR have: parameters, and the arithmetic of their model.
 
+use super::windowed::{Acked, Window};
 use crate::narrow::saturated;
 use crate::spec::{Kind, Param, Values};
 use crate::units::{Rate, Time};
@@ -82,14 +83,8 @@ impl Shared {
     }
 
     /// So much of a bandwidth, less the margin.
-    pub fn paced(&self, bits_per_second: f64) -> f64 {
+    fn paced(&self, bits_per_second: f64) -> f64 {
         bits_per_second * (1.0 - self.pacing_margin)
-    }
-
-    /// A window for each round trip, times a gain.
-    pub fn initial_rate(&self, gain: f64, packets: f64, rtt: Time) -> f64 {
-        let bits = gain * packets * self.mss_bytes * 8.0;
-        self.paced(bits / Time(rtt.as_ps().max(1)).as_secs_f64())
     }
 
     /// The bandwidth-delay product in packets.
@@ -98,7 +93,53 @@ impl Shared {
     }
 }
 
-/// A pacing rate that is not zero.
-pub fn rate(bits_per_second: f64) -> Rate {
-    Rate(saturated::<u64>(bits_per_second).max(1))
+/// The rate at which packets are paced (version 1: §4.2.1; version 3: §5.6.2).
+#[derive(Clone, Copy, Debug)]
+pub struct Pace {
+    pub startup_gain: f64,
+    /// In bits a second.
+    pub rate: f64,
+    has_seen_rtt: bool,
+}
+
+impl Pace {
+    /// That of the initial window, until a round trip is measured.
+    pub fn of(values: &Values, shared: &Shared) -> Pace {
+        let mut pace = Pace { startup_gain: values.number("startup_gain"), rate: 0.0, has_seen_rtt: false };
+        pace.begin(shared, shared.initial_window, shared.nominal_rtt);
+        pace
+    }
+
+    /// A window for each round trip, times the gain.
+    fn begin(&mut self, shared: &Shared, packets: f64, rtt: Time) {
+        let bits = self.startup_gain * packets * shared.mss_bytes * 8.0;
+        self.rate = shared.paced(bits / Time(rtt.as_ps().max(1)).as_secs_f64());
+    }
+
+    /// A handshake has measured a round trip.
+    pub fn knows_round_trip(&mut self, shared: &Shared, rtt: Time) {
+        self.has_seen_rtt = true;
+        self.begin(shared, shared.initial_window, rtt);
+    }
+
+    /// An acknowledgement may have measured the first one.
+    pub fn learn(&mut self, shared: &Shared, acked: &Acked, window: &Window) {
+        if !self.has_seen_rtt && acked.rtt > Time::ZERO {
+            self.has_seen_rtt = true;
+            self.begin(shared, window.cwnd_packets(), acked.rtt);
+        }
+    }
+
+    /// Follows a bandwidth times a gain; until the pipe is full only upwards.
+    pub fn follow(&mut self, shared: &Shared, bits_per_second: f64, has_filled_pipe: bool) {
+        let rate = shared.paced(bits_per_second);
+        if has_filled_pipe || rate > self.rate {
+            self.rate = rate;
+        }
+    }
+
+    /// Never zero.
+    pub fn rate(&self) -> Rate {
+        Rate(saturated::<u64>(self.rate).max(1))
+    }
 }

@@ -42,7 +42,7 @@ fn phases(network: &mut Network<BbrControl>, until: Time) -> String {
             State::ProbeRtt => "ProbeRTT".to_owned(),
         };
         let bandwidth = control.greatest_bandwidth() as f64;
-        let gain = if bandwidth > 0.0 { control.pacing_rate / bandwidth } else { 0.0 };
+        let gain = if bandwidth > 0.0 { control.pace.rate / bandwidth } else { 0.0 };
         writeln!(
             text,
             "{:>9.1} {name:<10} {gain:>6.3} {:>7.3} {:>7.1} {:>7.2} {:>5}",
@@ -94,7 +94,7 @@ fn the_initial_window_is_paced() {
     let mut control = control(AT(10_000_000), AT(200_000));
     assert_eq!(control.pacing_rate(), Some(Rate(288_500_000)));
     control.knows_round_trip(AT(40));
-    let rate = control.pacing_rate.round();
+    let rate = control.pace.rate.round();
     assert!((rate - 7_212_500_000.0).abs() < 10.0, "{rate}");
 }
 

@@ -49,7 +49,7 @@ fn its_states_are_as_the_snapshot_says() {
             return;
         }
         let name = format!("{:?}", control.state);
-        let gain = if control.bw > 0.0 { control.pacing_rate / control.bw } else { 0.0 };
+        let gain = if control.bw > 0.0 { control.pace.rate / control.bw } else { 0.0 };
         let (at, window) = (network.now.as_ns_f64() / 1e3, flow.window.cwnd_packets());
         writeln!(
             found,
