@@ -356,11 +356,11 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
         match &self.discipline {
             Discipline::Fifo(_) => self.accept_fifo(now, id, wires, pool),
             Discipline::Buffered(_) => {
-                if !pool.is_none_or(|pool| self.finds_room(now, id, wires, pool)) {
-                } else if self.is_direct {
-                    self.accept_buffered(now, id, wires);
-                } else {
-                    self.accept_held_back(now, id, wires);
+                if pool.is_none_or(|pool| self.finds_room(now, id, wires, pool)) {
+                    match self.is_direct {
+                        true => self.accept_buffered(now, id, wires),
+                        false => self.accept_held_back(now, id, wires),
+                    }
                 }
             }
             Discipline::Several => self.hand_on(now, id, wires),

@@ -7,8 +7,9 @@ use crate::units::Time;
 
 /// A discipline that holds its packets and chooses the next when the link is free.
 pub trait Holds {
-    /// Takes a packet in, or drops or trims it or others. With an opening the packet may be booked, which means that it is put onto the link at once.
-    /// There is no opening where the order of departures is decided elsewhere, or where the queue is observed.
+    /// Takes a packet in, or drops or trims it or others. With an opening the packet may be booked, which means that it
+    /// is put onto the link at once. There is no opening where the order of departures is decided elsewhere, or where
+    /// the queue is observed.
     fn put<H: Copy + Default>(
         &mut self,
         id: PacketId,
