@@ -17,7 +17,6 @@ CHARACTERS_OF_A_CELL = 200
 COLUMNS_OF_A_LINE = 120
 
 NOT_YET = {
-    "README.md",
     "docs/adding-a-scheme.md",
     "docs/architecture.md",
     "docs/course.md",
