@@ -226,7 +226,7 @@ def _cost(found: Along, value: str, here: Condition) -> Iterator[Part]:
     if found.answer.is_within_drift(measure, here, value, found.base):
         yield ", which is no more than it drifts over the run"
     elif not verdict.is_told:
-        yield ", which may be chance" if bounds else ", in the one seed that was run"
+        yield f", which {verdict.doubt}" if bounds else ", in the one seed that was run"
 
 
 def table_along(found: Along, measure: Measure) -> Iterator[list[str]]:

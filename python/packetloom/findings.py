@@ -224,7 +224,8 @@ def _best(answer: Answer, measure: Measure, here: Condition, *, is_first: bool =
         rival = next(one for one in outcome.leaders[1:] if not answer.is_small(measure, here, one, first))
         yield "; "
         yield from _beside(answer, measure, here, rival, first, has=" has ")
-        yield ", which may be chance"
+        verdict = answer.verdict(measure, here, rival, first)
+        yield f", which {verdict.doubt if verdict else 'may be chance'}"
         if is_all and ranked[-1][0] != rival:
             others = [ranked[-1][0]]
     if len(others) > 1:

@@ -36,6 +36,14 @@ class Verdict:
         """How many seeds would probably tell them apart; None if more than a thousand, or if unknown."""
         return seeds_to_tell(self.found, self.comparisons)
 
+    @property
+    def doubt(self) -> str:
+        """That the difference may be chance; of one whose interval alone would show it, among how many comparisons."""
+        low, high, none = self.found.low, self.found.high, 1.0 if self.found.is_ratio else 0.0
+        if self.comparisons > 1 and low is not None and high is not None and not low <= none <= high:
+            return f"may be chance as one of {self.comparisons} comparisons"
+        return "may be chance"
+
     def flipped(self) -> Verdict:
         """How much more `other` has than `one`."""
         return replace(self, found=self.found.flipped())
@@ -224,7 +232,7 @@ def _ratio_text(value: float) -> str:
 
 
 def _points_text(value: float) -> str:
-    return f"{100 * value:.1f}"
+    return f"{round(100 * value, 1) + 0.0:.1f}"  # never -0.0
 
 
 def _count_text(value: float) -> str:

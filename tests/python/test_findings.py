@@ -59,6 +59,12 @@ def test_what_is_told_from_the_best_and_what_is_not() -> None:
     assert found["sure"].endswith(" seeds would).")
 
 
+def test_an_interval_that_shows_it_alone_but_not_among_all_comparisons() -> None:
+    """B's interval leaves 1 out; of three comparisons one such is to be expected too often."""
+    found = told(question({"A": [1.0, 1.1, 1.2], "B": [1.025, 1.15, 1.24], "C": [1.0, 1.4, 1.3]}))["best"]
+    assert "B has 1.03 times that (1.01 to 1.06), which may be chance as one of 3 comparisons; worst is C" in found
+
+
 def test_points_of_a_grid_that_are_named_are_those_that_are_meant() -> None:
     """Every oversubscription with every fault would be four, and two were meant."""
     points = [Condition(None, (("topology.oversubscription", over), ("fault.at", at))) for over, at in GRID]
