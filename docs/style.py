@@ -17,11 +17,8 @@ CHARACTERS_OF_A_CELL = 200
 COLUMNS_OF_A_LINE = 120
 
 NOT_YET = {
-    "docs/adding-a-scheme.md",
-    "docs/course.md",
     "docs/schemes.md",
     "docs/validation.md",
-    "docs/your-own-scheme.md",
     "papers/balance/README.md",
     "papers/daq/README.md",
     "papers/homa/README.md",
