@@ -17,7 +17,6 @@ CHARACTERS_OF_A_CELL = 200
 COLUMNS_OF_A_LINE = 120
 
 NOT_YET = {
-    "docs/validation.md",
     "papers/balance/README.md",
     "papers/daq/README.md",
     "papers/homa/README.md",
