@@ -17,12 +17,12 @@ from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 from nbclient import NotebookClient
 
+from packetloom.cli.reference import command_page, component_pages
 from packetloom.errors import PacketloomError
-from packetloom.figures import FIGURES, Figure
-from packetloom.plots import save_figure
-from packetloom.reference import command_page, component_pages
-from packetloom.report import write_report
-from packetloom.results import Results
+from packetloom.report.figures import FIGURES, Figure
+from packetloom.report.plots import save_figure
+from packetloom.report.report import write_report
+from packetloom.store.results import Results
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"

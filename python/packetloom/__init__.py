@@ -13,16 +13,16 @@ TYPE_CHECKING = False  # as in `typing`, which takes a while to load: see `start
 if TYPE_CHECKING:
     from typing import Any
 
-    from packetloom.api import run
+    from packetloom.campaign.api import run
+    from packetloom.campaign.search import largest_held
     from packetloom.errors import ArgumentError, Interrupted, InvariantError, PacketloomError, ScenarioError
     from packetloom.exchange.fct import read_fct
-    from packetloom.plots import plot
-    from packetloom.report import write_report
-    from packetloom.results import Results
-    from packetloom.scenario import Scenario, Scheme
+    from packetloom.report.plots import plot
+    from packetloom.report.report import write_report
+    from packetloom.scenario.plan import Scenario, Scheme
     from packetloom.schemes.notebook import component, scheme
-    from packetloom.search import largest_held
-    from packetloom.statistics import summary
+    from packetloom.stats.summary import summary
+    from packetloom.store.results import Results
 
     __version__: str
 
@@ -51,18 +51,18 @@ _HOME = {
     "Interrupted": "errors",
     "InvariantError": "errors",
     "PacketloomError": "errors",
-    "Results": "results",
-    "Scenario": "scenario",
+    "Results": "store.results",
+    "Scenario": "scenario.plan",
     "ScenarioError": "errors",
-    "Scheme": "scenario",
+    "Scheme": "scenario.plan",
     "component": "schemes.notebook",
-    "largest_held": "search",
-    "plot": "plots",
+    "largest_held": "campaign.search",
+    "plot": "report.plots",
     "read_fct": "exchange.fct",
-    "run": "api",
+    "run": "campaign.api",
     "scheme": "schemes.notebook",
-    "summary": "statistics",
-    "write_report": "report",
+    "summary": "stats.summary",
+    "write_report": "report.report",
 }
 
 

@@ -14,7 +14,8 @@ from typing import Any, Literal, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from packetloom import _core, arguments
+from packetloom import _core
+from packetloom.common import arguments
 from packetloom.errors import ArgumentError
 
 MOST_NODES = 1 << 20

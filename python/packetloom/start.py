@@ -40,7 +40,7 @@ def main() -> None:
     if asked:
         signal.signal(signal.SIGINT, _stop_at_once)
     try:
-        from packetloom.cli import main as command_line
+        from packetloom.cli.main import main as command_line
 
         command_line()
     except Exception as error:
@@ -53,7 +53,7 @@ def main() -> None:
 
 def _say_if_engine_is_old(error: Exception) -> None:
     """Ends the process with a message instead of a traceback, where that is what is wrong."""
-    from packetloom.old_engine import blamed
+    from packetloom.common.stale_engine import blamed
 
     if message := blamed(error):
         os.write(2, f"error: {message}\n".encode())

@@ -28,9 +28,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from packetloom import _core, arguments
+from packetloom import _core
+from packetloom.common import arguments
 from packetloom.errors import ArgumentError, ScenarioError
-from packetloom.scenario import Scenario, Scheme, read_plan
+from packetloom.scenario.plan import Scenario, Scheme, read_plan
 from packetloom.schemes.declaration import CongestionControl
 from packetloom.schemes.loader import Value, layout_of, values_of
 from packetloom.schemes.named import named_class, without_place

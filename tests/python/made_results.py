@@ -6,9 +6,9 @@ from typing import Any
 import polars as pl
 import pyarrow as pa
 
-from packetloom.claims import Measured
-from packetloom.results import Results
-from packetloom.rows import CaseRow, TableName
+from packetloom.reproduce.claims import Measured
+from packetloom.store.case_rows import CaseRow, TableName
+from packetloom.store.results import Results
 
 Case = tuple[dict[str, Any], dict[str, list[Any]]]
 

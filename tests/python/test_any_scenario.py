@@ -17,7 +17,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as draws
 
-from packetloom import _core, cli
+from packetloom import _core
+from packetloom.cli import main as cli
 
 Json = Any
 

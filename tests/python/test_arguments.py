@@ -10,7 +10,7 @@ import pytest
 import packetloom
 from packetloom import Results, Scenario, Scheme, _core, control
 from packetloom.errors import ArgumentError, Interrupted, InvariantError, PacketloomError, ScenarioError
-from packetloom.scenario import read_plan
+from packetloom.scenario.plan import read_plan
 
 api: Any = packetloom
 arrays: Any = control

@@ -11,8 +11,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import packetloom
-from packetloom.results import Results
-from packetloom.rows import CaseRow, index_table, parameter_types
+from packetloom.store.case_rows import CaseRow, index_table, parameter_types
+from packetloom.store.results import Results
 
 ROOT = Path(__file__).parents[2]
 FAN_IN = "workload.pattern.fan_in"

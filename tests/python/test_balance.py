@@ -8,7 +8,6 @@ import pyarrow as pa
 import pytest
 
 from made_results import Runs, failing, runs, values
-from packetloom.claims import Claim, judge
 from packetloom.reproduce import PAPERS, PAPERS_FOLDER
 from packetloom.reproduce.balance import PAPER, measure
 from packetloom.reproduce.balance.claims import (
@@ -25,8 +24,9 @@ from packetloom.reproduce.balance.claims import (
     REPS,
     ROUND_ROBIN,
 )
-from packetloom.rows import CaseRow, TableName
-from packetloom.scenario import read_plan
+from packetloom.reproduce.claims import Claim, judge
+from packetloom.scenario.plan import read_plan
+from packetloom.store.case_rows import CaseRow, TableName
 
 
 def claim_of(id: str) -> Claim:

@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from packetloom import _core, bench
-from packetloom.bench import beside_yardstick, run_benchmarks, together
+from packetloom import _core
+from packetloom.bench import benchmarks as bench
+from packetloom.bench.benchmarks import beside_yardstick, run_benchmarks, together
 
 KEYS = {
     "name",

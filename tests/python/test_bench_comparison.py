@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from packetloom import _core
-from packetloom.bench_comparison import Comparison, compare_builds
-from packetloom.bench_pairs import Figure
+from packetloom.bench.comparison import Comparison, compare_builds
+from packetloom.bench.pairs import Figure
 from packetloom.errors import PacketloomError
 
 ONE_THREAD = "fifo-permutation-k8"
@@ -86,7 +86,7 @@ def test_where_they_cannot_be_kept_apart_they_run_in_turn(
     why: str, builds: Builds, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     if why == "one core":
-        monkeypatch.setattr("packetloom.bench_pairs.usable_cores", lambda: [0])
+        monkeypatch.setattr("packetloom.bench.pairs.usable_cores", lambda: [0])
     else:
         monkeypatch.delattr(os, "sched_setaffinity")
     (comparison,) = compare_builds([ONE_THREAD], builds.other, 2, None)
@@ -98,13 +98,13 @@ def test_where_they_cannot_be_kept_apart_they_run_in_turn(
 
 
 def test_a_benchmark_on_two_threads_needs_two_cores_for_each_build(monkeypatch: pytest.MonkeyPatch) -> None:
-    from packetloom.bench_pairs import pair_runner
+    from packetloom.bench.pairs import pair_runner
 
     assert _core.bench_threads(TWO_THREADS) == 2
-    monkeypatch.setattr("packetloom.bench_pairs.usable_cores", lambda: [0, 1, 2])
+    monkeypatch.setattr("packetloom.bench.pairs.usable_cores", lambda: [0, 1, 2])
     assert pair_runner(TWO_THREADS, Path("python"))[0] == "in turn"
     assert pair_runner(ONE_THREAD, Path("python"))[0] == "at once"
-    monkeypatch.setattr("packetloom.bench_pairs.usable_cores", lambda: [0, 1, 2, 3])
+    monkeypatch.setattr("packetloom.bench.pairs.usable_cores", lambda: [0, 1, 2, 3])
     assert pair_runner(TWO_THREADS, Path("python"))[0] == "at once"
 
 

@@ -14,22 +14,22 @@ from typer.testing import CliRunner
 
 import packetloom
 from conftest import CASES, LONG_FLOWS
-from packetloom.build import this_build
-from packetloom.campaign import run_plan
-from packetloom.case_files import CaseFiles
-from packetloom.cli import app
-from packetloom.combine import combine
+from packetloom.campaign.combine import combine
+from packetloom.campaign.progress import LogReporter, SilentReporter
+from packetloom.campaign.ray_executor import simulate
+from packetloom.campaign.runner import run_plan
+from packetloom.campaign.schedule import Shard
+from packetloom.campaign.search import largest_held
+from packetloom.cli.main import app
+from packetloom.common.build import this_build
+from packetloom.common.files import CASE_ROW_KEY
 from packetloom.errors import Interrupted, PacketloomError
-from packetloom.folder import ResultsFolder
-from packetloom.progress import LogReporter, SilentReporter
-from packetloom.ray_executor import simulate
-from packetloom.report import write_report
-from packetloom.results import Results
-from packetloom.rows import INDEX, CaseRow
-from packetloom.scenario import read_plan
-from packetloom.schedule import Shard
-from packetloom.search import largest_held
-from packetloom.storage import CASE_ROW_KEY
+from packetloom.report.report import write_report
+from packetloom.scenario.plan import read_plan
+from packetloom.store.case_files import CaseFiles
+from packetloom.store.case_rows import INDEX, CaseRow
+from packetloom.store.results import Results
+from packetloom.store.writer import ResultsFolder
 from test_precision import PRECISION
 from test_search import incast
 
@@ -228,14 +228,14 @@ def test_a_folder_of_another_scenario_names_the_build(scenario: Path, out: Path)
 
 def test_the_digest_is_worked_out_once(monkeypatch: pytest.MonkeyPatch) -> None:
     here = this_build()
-    monkeypatch.setattr("packetloom.build.hashlib.file_digest", None)
+    monkeypatch.setattr("packetloom.common.build.hashlib.file_digest", None)
     assert this_build() == here
 
 
 def test_a_case_of_another_build_is_not_put_into_the_cache(
     scenario: Path, tmp_path: Path, finished: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from packetloom.cache import open_cache
+    from packetloom.campaign.cache import open_cache
 
     monkeypatch.setenv("PACKETLOOM_CACHE", str(tmp_path / "cache"))
     cache = open_cache()

@@ -12,14 +12,15 @@ import pytest
 
 import packetloom
 from conftest import CASES, SCENARIO, as_in_a_test
-from packetloom.cache import ResultCache, build_fingerprint, cache_folder, open_cache
-from packetloom.campaign import run_plan
-from packetloom.combine import combine
-from packetloom.contents import content_of
-from packetloom.progress import LogReporter, SilentReporter
-from packetloom.rows import row_in
-from packetloom.scenario import read_plan
-from packetloom.storage import CASE_ROW_KEY
+from packetloom.campaign.cache import ResultCache, build_fingerprint, open_cache
+from packetloom.campaign.combine import combine
+from packetloom.campaign.progress import LogReporter, SilentReporter
+from packetloom.campaign.runner import run_plan
+from packetloom.common.cache_folder import cache_folder
+from packetloom.common.files import CASE_ROW_KEY
+from packetloom.scenario.plan import read_plan
+from packetloom.store.case_rows import row_in
+from packetloom.store.content_hash import content_of
 
 
 @pytest.fixture
@@ -58,7 +59,7 @@ def simulate_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(_: object) -> None:
         raise AssertionError("this case is in the cache")
 
-    monkeypatch.setattr("packetloom.executor._core.Simulation", refuse)
+    monkeypatch.setattr("packetloom.campaign.executor._core.Simulation", refuse)
 
 
 def partitions(folder: Path) -> dict[str, bytes]:
@@ -102,7 +103,7 @@ def test_opting_out_neither_reads_nor_writes(
 def test_another_build_never_answers(filled: ResultCache, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     built = tmp_path / "_core.so"
     built.write_bytes(b"another")
-    monkeypatch.setattr("packetloom.build._core.__file__", str(built))
+    monkeypatch.setattr("packetloom.common.build._core.__file__", str(built))
     assert filled.files.path.name != build_fingerprint()
     other = open_cache()
     assert other

@@ -15,15 +15,16 @@ import pytest
 
 import packetloom
 from conftest import CASES, FLOWS
-from packetloom import _core, storage
-from packetloom.campaign import run_plan
+from packetloom import _core
+from packetloom.campaign.progress import LogReporter, SilentReporter
+from packetloom.campaign.runner import run_plan
+from packetloom.campaign.time_left import RemainingTime
+from packetloom.common import files as storage
 from packetloom.errors import Interrupted, PacketloomError
-from packetloom.folder import ResultsFolder
-from packetloom.pace import RemainingTime
-from packetloom.progress import LogReporter, SilentReporter
-from packetloom.results import Results
-from packetloom.rows import CaseRow, row_label
-from packetloom.scenario import Parameter, read_plan
+from packetloom.scenario.plan import Parameter, read_plan
+from packetloom.store.case_rows import CaseRow, row_label
+from packetloom.store.results import Results
+from packetloom.store.writer import ResultsFolder
 
 
 class StopAfter(SilentReporter):
@@ -178,7 +179,7 @@ def test_full_disk_keeps_what_is_finished(scenario: Path, tmp_path: Path, monkey
                 raise OSError(errno.ENOSPC, "No space left on device")
         original(file, table)
 
-    monkeypatch.setattr("packetloom.case_files.write_parquet", write_parquet)
+    monkeypatch.setattr("packetloom.store.case_files.write_parquet", write_parquet)
     with pytest.raises(PacketloomError, match=r"disk is full.*3 of 8 cases are finished and kept"):
         run_plan(read_plan(scenario), tmp_path / "out", 2, SilentReporter())
     monkeypatch.undo()
@@ -191,7 +192,7 @@ def test_read_only_place(scenario: Path, tmp_path: Path, monkeypatch: pytest.Mon
     def refuse(*_: object) -> None:
         raise OSError(errno.EROFS, "Read-only file system")
 
-    monkeypatch.setattr("packetloom.folder.os.open", refuse)
+    monkeypatch.setattr("packetloom.store.writer.os.open", refuse)
     with pytest.raises(PacketloomError, match="read-only"):
         run_plan(read_plan(scenario), tmp_path / "out", 1, SilentReporter())
 

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from packetloom import _core
-from packetloom.build import Build, build_of, this_build
-from packetloom.circumstances import Circumstances
-from packetloom.machine import this_machine
+from packetloom.bench.circumstances import Circumstances
+from packetloom.common.build import Build, build_of, this_build
+from packetloom.common.machine import this_machine
 
 X86 = "processor\t: 0\nvendor_id\t: GenuineIntel\nmodel name\t: Xeon Gold 6130 @ 2.10GHz\nflags\t\t: fpu\n"
 ARM = "processor\t: 0\nBogoMIPS\t: 100.00\nCPU implementer\t: 0x41\n"

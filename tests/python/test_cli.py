@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from packetloom.cli import main
+from packetloom.cli.main import main
 
 COMMAND = [sys.executable, "-m", "packetloom"]
 
@@ -224,7 +224,7 @@ def test_version() -> None:
 
 
 def test_help_comes_at_once() -> None:
-    code = "import sys, packetloom.cli; print(sorted(sys.modules))"
+    code = "import sys, packetloom.cli.main; print(sorted(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     heavy = {name.strip("' ") for name in done.stdout.strip("[]\n").split(",")}
     assert not heavy & {"polars", "pyarrow", "matplotlib", "scipy", "pandas"}

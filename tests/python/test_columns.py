@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from packetloom.columns import TYPES, column_of, numbers_of, repeated
+from packetloom.common.columns import TYPES, column_of, numbers_of, repeated
 
 NUMBERS = [1, 2, None, 128, 7, None, 9, 11, 200, 3]
 
@@ -42,7 +42,7 @@ def test_one_value_repeated(kind: type, value: object, length: int) -> None:
 
 @pytest.mark.parametrize("length", [3, 4, 7, 8])
 def test_texts_of_more_bytes_than_one_column_counts_are_in_pieces(monkeypatch: pytest.MonkeyPatch, length: int) -> None:
-    monkeypatch.setattr("packetloom.columns.MOST_TEXT_BYTES", 14)
+    monkeypatch.setattr("packetloom.common.columns.MOST_TEXT_BYTES", 14)
     column = repeated("DCTCP", str, length)
     column.validate(full=True)
     assert column.to_pylist() == ["DCTCP"] * length

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from packetloom import _core
-from packetloom.control_bench import growth_exponents, run_control_benchmarks, with_rates
+from packetloom.bench.control import growth_exponents, run_control_benchmarks, with_rates
 
 
 def test_capacity_is_a_slot_of_bits_over_the_time_of_a_packet() -> None:

@@ -11,10 +11,10 @@ import pytest
 
 import packetloom
 from conftest import CASES, FLOWS, SCENARIO
-from packetloom import cli
-from packetloom.combine import combine
-from packetloom.results import Results
-from packetloom.storage import DamageError
+from packetloom.campaign.combine import combine
+from packetloom.cli import main as cli
+from packetloom.common.files import DamageError
+from packetloom.store.results import Results
 
 RUBBISH = b"\x00rubbish\xff" * 40
 MISTAKE = 2
@@ -309,7 +309,7 @@ def test_a_file_that_must_not_be_read(
             raise PermissionError(13, "Permission denied", str(path))
         return original(path, **options)
 
-    monkeypatch.setattr("packetloom.storage.pq.ParquetFile", refuse)
+    monkeypatch.setattr("packetloom.common.files.pq.ParquetFile", refuse)
     for words in (("check", folder), ("run", folder)):
         code, said = command(capsys, monkeypatch, *words)
         assert code == MISTAKE
@@ -341,7 +341,7 @@ def test_bytes_that_change_are_noticed(folder: Path) -> None:
     """Single bits, anywhere in a file: a message, or the very same values."""
     import random
 
-    from packetloom.case_files import CaseFiles
+    from packetloom.store.case_files import CaseFiles
 
     files, draw = CaseFiles(folder), random.Random(20)
     file = victim(folder)

@@ -10,15 +10,15 @@ import pyarrow as pa
 import pytest
 
 from made_results import Case, Runs, failing, runs, values
-from packetloom.charts import Curve
-from packetloom.claims import Measured, NotComparable
+from packetloom.report.panels import Curve
 from packetloom.reproduce import PAPERS, PAPERS_FOLDER, PaperEntry, reproduce_paper
+from packetloom.reproduce.claims import Measured, NotComparable
 from packetloom.reproduce.daq import PAPER, claims, figures, measure
 from packetloom.reproduce.daq.choices import whatever_q
 from packetloom.reproduce.readings import unless_it_hangs
-from packetloom.results import Results
-from packetloom.rows import CaseRow, TableName
-from packetloom.scenario import read_plan
+from packetloom.scenario.plan import read_plan
+from packetloom.store.case_rows import CaseRow, TableName
+from packetloom.store.results import Results
 
 RATIO = "scheme.queue.ratio"
 FAN_IN = "workload[0].pattern.fan_in"

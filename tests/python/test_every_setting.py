@@ -16,9 +16,9 @@ import numpy as np
 import pytest
 
 from packetloom import PacketloomError, _core
-from packetloom.executor import simulation_of
-from packetloom.rows import PARTITIONED
-from packetloom.scenario import read_plan
+from packetloom.campaign.executor import simulation_of
+from packetloom.scenario.plan import read_plan
+from packetloom.store.case_rows import PARTITIONED
 from scenes import CORRUPTION, FILES, MARKING, scene
 
 Json = Any

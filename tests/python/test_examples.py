@@ -9,9 +9,9 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from packetloom.figures import chart
-from packetloom.results import Results
-from packetloom.steadiness.diagnosis import Steadiness, diagnosed
+from packetloom.report.figures import chart
+from packetloom.stats.steadiness.diagnosis import Steadiness, diagnosed
+from packetloom.store.results import Results
 
 ROOT = Path(__file__).parents[2]
 SCENARIOS = sorted((ROOT / "examples").glob("*.toml"))

@@ -13,7 +13,7 @@ import packetloom
 from packetloom.errors import PacketloomError
 from packetloom.exchange import export
 from packetloom.exchange.fct import address, fct_text
-from packetloom.rows import PARTITIONED
+from packetloom.store.case_rows import PARTITIONED
 
 RING = """\
 10 5 11

@@ -9,16 +9,16 @@ import pytest
 
 import packetloom
 from packetloom import _core
-from packetloom.campaign import run_plan
-from packetloom.case_files import CaseFiles
-from packetloom.combine import combine
+from packetloom.campaign.combine import combine
+from packetloom.campaign.progress import SilentReporter
+from packetloom.campaign.runner import run_plan
+from packetloom.campaign.schedule import Judgement, Schedule, Shard
 from packetloom.errors import Interrupted, PacketloomError
-from packetloom.lengths import first_round, planned, said_of_more
-from packetloom.progress import SilentReporter
-from packetloom.results import Results
-from packetloom.rows import PARTITIONED, CaseRow
-from packetloom.scenario import Plan, read_plan
-from packetloom.schedule import Judgement, Schedule, Shard
+from packetloom.scenario.plan import Plan, read_plan
+from packetloom.scenario.run_lengths import first_round, planned, said_of_more
+from packetloom.store.case_files import CaseFiles
+from packetloom.store.case_rows import PARTITIONED, CaseRow
+from packetloom.store.results import Results
 
 FLOWS = 150
 SCENARIO = f"""\
@@ -273,7 +273,7 @@ def test_the_cache_has_shorter_cases_too(
     monkeypatch.setenv("PACKETLOOM_CACHE", str(tmp_path / "cache"))
     run_plan(plan, tmp_path / "one", 2, Notes())
     simulated: list[str] = []
-    monkeypatch.setattr("packetloom.executor.simulation_of", lambda case: simulated.append(case.id))
+    monkeypatch.setattr("packetloom.campaign.executor.simulation_of", lambda case: simulated.append(case.id))
     assert same(run_plan(plan, tmp_path / "two", 2, Notes()), through[0])
     assert simulated == []
 

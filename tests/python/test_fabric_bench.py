@@ -11,7 +11,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from packetloom.cli import main
+from packetloom.cli.main import main
 from packetloom.fabric_bench.cases import Case, cases_of
 from packetloom.fabric_bench.catalogue import (
     DRAFTS,
@@ -32,7 +32,7 @@ from packetloom.fabric_bench.measures import algo_factor, brought_together, jfi,
 from packetloom.fabric_bench.page import number
 from packetloom.fabric_bench.running import plan_of, run_test, widest_interval
 from packetloom.fabric_bench.tables import Table, byte_text, cell, headline, made
-from packetloom.scenario import read_plan
+from packetloom.scenario.plan import read_plan
 
 TESTS = {test.id: test for test in all_tests()}
 SCALES: tuple[Scale, ...] = ("quick", "full")
@@ -344,7 +344,7 @@ def cli(arguments: list[str]) -> int:
 def test_what_another_build_wrote_is_refused_where_its_cases_lack_a_key(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from packetloom import build
+    from packetloom.common import build
     from packetloom.fabric_bench import command
 
     def misses(*_: object) -> None:

@@ -11,13 +11,13 @@ import pytest
 from typer.testing import CliRunner
 
 import packetloom
-from packetloom.charts import Curve
-from packetloom.cli import app
+from packetloom.campaign.fidelity import fidelity_errors, fidelity_plan, run_fidelity
+from packetloom.cli.main import app
 from packetloom.errors import PacketloomError
-from packetloom.estimates import AXIS, FILE, Estimated, estimate_lines
-from packetloom.fidelity import fidelity_errors, fidelity_plan, run_fidelity
-from packetloom.figures import FIGURES, chart
-from packetloom.report import write_report
+from packetloom.report.figures import FIGURES, chart
+from packetloom.report.panels import Curve
+from packetloom.report.report import write_report
+from packetloom.stats.estimates import AXIS, FILE, Estimated, estimate_lines
 
 ECN = {"kind": "ecn", "capacity": "225KB", "mark_above": "30KB"}
 DCTCP = {"name": "DCTCP", "transport": {"kind": "dctcp", "min_rto": "1ms"}, "queue": ECN}

@@ -10,14 +10,14 @@ import polars as pl
 import pytest
 
 import packetloom
-from packetloom.along import along, point_of, scheme_of
-from packetloom.comparing import print_along, times_said
-from packetloom.findings import Number, sentences
-from packetloom.questions import STALLED, UNFINISHED, Condition, Measure, Question, Stopped, question_of
-from packetloom.report import report_page
-from packetloom.results import Results
-from packetloom.terminal import console
-from packetloom.verdicts import Answer
+from packetloom.cli.compare import print_along, times_said
+from packetloom.common.terminal import console
+from packetloom.report.grid_costs import along, point_of, scheme_of
+from packetloom.report.measures import STALLED, UNFINISHED, Condition, Measure, Question, Stopped, question_of
+from packetloom.report.ranking import Answer
+from packetloom.report.report import report_page
+from packetloom.report.sentences import Number, sentences
+from packetloom.store.results import Results
 
 HERE = Condition(0.8)
 GRID = [(1.0, "never"), (1.0, "0us"), (2.0, "never"), (2.0, "0us")]

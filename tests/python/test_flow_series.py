@@ -10,12 +10,12 @@ import pyarrow as pa
 import pytest
 
 import packetloom
-from packetloom import flow_series
-from packetloom.charts import Curve
 from packetloom.errors import PacketloomError
-from packetloom.figures import Chart, chart
-from packetloom.results import Results
-from packetloom.rows import CaseRow, TableName
+from packetloom.report.figures import Chart, chart
+from packetloom.report.panels import Curve
+from packetloom.stats import flow_series
+from packetloom.store.case_rows import CaseRow, TableName
+from packetloom.store.results import Results
 
 NAN = float("nan")
 TCP: dict[str, object] = {"name": "TCP", "transport": "tcp", "queue": {"kind": "drop-tail", "capacity": "100KB"}}

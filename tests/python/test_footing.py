@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 import packetloom
-from packetloom import footing
-from packetloom.catalogue import print_explanation
-from packetloom.report import write_report
-from packetloom.scenario import facts, plan_from_text, read_plan
+from packetloom.cli.catalogue import print_explanation
+from packetloom.report.report import write_report
+from packetloom.scenario import confounders as footing
+from packetloom.scenario.plan import facts, plan_from_text, read_plan
 
 SCENARIO = """\
 [topology]

@@ -10,10 +10,10 @@ import pytest
 
 import packetloom
 from packetloom import _core
+from packetloom.campaign.forecast import ANSWERS, Forecast, forecast, hops_text, told
+from packetloom.campaign.progress import RunningCase
 from packetloom.errors import PacketloomError
-from packetloom.forecast import ANSWERS, Forecast, forecast, hops_text, told
-from packetloom.progress import RunningCase
-from packetloom.scenario import read_plan
+from packetloom.scenario.plan import read_plan
 
 WITHIN = 1.5
 ROOT = Path(__file__).parents[2]

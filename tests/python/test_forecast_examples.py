@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from packetloom.forecast import forecast
-from packetloom.results import Results
-from packetloom.scenario import read_plan
+from packetloom.campaign.forecast import forecast
+from packetloom.scenario.plan import read_plan
+from packetloom.store.results import Results
 
 WITHIN = 1.5
 ROOT = Path(__file__).parents[2]

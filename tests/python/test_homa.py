@@ -8,7 +8,7 @@ import polars as pl
 
 from packetloom.reproduce import PAPERS, PAPERS_FOLDER
 from packetloom.reproduce.homa import PAPER, measure
-from packetloom.scenario import read_plan
+from packetloom.scenario.plan import read_plan
 from packetloom.validate.peers.homa import MICROS, homa_comparisons
 
 

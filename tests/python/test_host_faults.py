@@ -16,7 +16,7 @@ import pytest
 
 import packetloom
 from conftest import CASES, LONG_SCENARIO, SCENARIO, as_in_a_test
-from packetloom.results import Results
+from packetloom.store.results import Results
 
 COMMAND = [sys.executable, "-m", "packetloom", "run"]
 INTERRUPTED = 130
@@ -217,7 +217,7 @@ def test_a_clock_that_jumps(scenario: Path, tmp_path: Path, finished: Path, monk
         def now(cls, tz: datetime.tzinfo | None = None) -> "Past":
             return cls(1999, 12, 31, 23, 59, 59, tzinfo=tz)
 
-    monkeypatch.setattr("packetloom.folder.datetime", Past)
+    monkeypatch.setattr("packetloom.store.writer.datetime", Past)
     monkeypatch.setattr(time, "time", lambda: 946_684_799.0)
     packetloom.run(scenario, out, progress=False)
     assert fingerprints(out) == fingerprints(finished)

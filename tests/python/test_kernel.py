@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from packetloom.results import Results
+from packetloom.store.results import Results
 from packetloom.validate.command import KINDS, run_validation
 from packetloom.validate.comparison import Comparison, Row
 from packetloom.validate.kernel.cases import CASES, Case, dumbbell_of

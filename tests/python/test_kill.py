@@ -11,9 +11,9 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from packetloom.results import Results
-from packetloom.rows import INDEX, MARKER, CaseRow
-from packetloom.storage import CASE_ROW_KEY
+from packetloom.common.files import CASE_ROW_KEY
+from packetloom.store.case_rows import INDEX, MARKER, CaseRow
+from packetloom.store.results import Results
 
 TIMES = ("cpu_s", "wall_s")
 KILLS = 10

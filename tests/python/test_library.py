@@ -10,9 +10,9 @@ import pytest
 from typer.testing import CliRunner
 
 from packetloom import PacketloomError
-from packetloom.cli import app
-from packetloom.executor import simulation_of
-from packetloom.scenario import read_plan
+from packetloom.campaign.executor import simulation_of
+from packetloom.cli.main import app
+from packetloom.scenario.plan import read_plan
 
 Json = Any
 

@@ -7,13 +7,13 @@ import pytest
 from rich.console import Console
 
 from conftest import LONG_SCENARIO, as_in_a_test
-from packetloom.campaign import run_plan
-from packetloom.lengths import point_key
-from packetloom.live import TerminalReporter, View
-from packetloom.progress import LogReporter, SilentReporter, Snapshot, reporter_for
-from packetloom.quantities import said
-from packetloom.scenario import read_plan
-from packetloom.standings import Standings, repetitions_in, table_of
+from packetloom.campaign.interim_table import Standings, repetitions_in, table_of
+from packetloom.campaign.live import TerminalReporter, View
+from packetloom.campaign.progress import LogReporter, SilentReporter, Snapshot, reporter_for
+from packetloom.campaign.runner import run_plan
+from packetloom.common.quantities import said
+from packetloom.scenario.plan import read_plan
+from packetloom.scenario.run_lengths import point_key
 
 
 class Watcher(SilentReporter):

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from packetloom.cli import main
+from packetloom.cli.main import main
 
 HPCC_TOPOLOGY = "4 1 3\n3\n0 3 10Gbps 1us 0\n1 3 10Gbps 1us 0\n2 3 10Gbps 1us 0\n"
 HPCC_FLOWS = "2\n0 1 3 100 14600 2.000000000\n1 2 3 100 1460 2.500\n"

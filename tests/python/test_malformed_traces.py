@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from packetloom.cli import main
+from packetloom.cli.main import main
 
 GOAL = """\
 num_ranks 2

@@ -13,16 +13,18 @@ from pathlib import Path
 import pytest
 
 import packetloom
-from packetloom import claims, live, notebook
-from packetloom.cli import main
+from packetloom.campaign import live
+from packetloom.campaign.interim_table import Standings
+from packetloom.campaign.progress import RunningCase, Snapshot
+from packetloom.cli.main import main
 from packetloom.errors import PacketloomError
 from packetloom.exchange import export
-from packetloom.plots import plot, save_figure
-from packetloom.progress import RunningCase, Snapshot
-from packetloom.report import report_page
-from packetloom.results import Results
-from packetloom.scenario import read_plan
-from packetloom.standings import Standings
+from packetloom.report import notebook
+from packetloom.report.plots import plot, save_figure
+from packetloom.report.report import report_page
+from packetloom.reproduce import claims
+from packetloom.scenario.plan import read_plan
+from packetloom.store.results import Results
 from packetloom.validate.comparison import Row, print_rows
 
 NAMES = [
@@ -160,7 +162,7 @@ console.log(JSON.stringify(names.map((label) => drawPanel(dots(label), 2000, the
 
 @pytest.mark.skipif(shutil.which("node") is None, reason="no node")
 def test_figures_in_a_browser_take_no_name_for_html() -> None:
-    script = (Path(packetloom.__file__).with_name("assets") / "draw.js").read_text()
+    script = (Path(packetloom.__file__).parent / "report" / "assets" / "draw.js").read_text()
     code = f"{script}\nconst names = {json.dumps(NAMES)};\n{DRAWN}"
     done = subprocess.run(["node", "-e", code], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-2000:]

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from made_results import Case, Runs, failing, runs, values
-from packetloom.claims import Claim, judge
 from packetloom.reproduce import PAPERS, PAPERS_FOLDER, PaperEntry, reproduce_paper
+from packetloom.reproduce.claims import Claim, judge
 from packetloom.reproduce.ndp import PAPER, claims, measure
-from packetloom.scenario import read_plan
+from packetloom.scenario.plan import read_plan
 
 
 def claim_of(id: str) -> Claim:

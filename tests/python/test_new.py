@@ -14,8 +14,8 @@ import jsonschema
 import pytest
 
 import packetloom
-from packetloom import _core, footing
-from packetloom.cli import main
+from packetloom import _core
+from packetloom.cli.main import main
 from packetloom.errors import PacketloomError
 from packetloom.new import choices
 from packetloom.new.command import write_scenario
@@ -23,9 +23,10 @@ from packetloom.new.fabrics import FABRICS
 from packetloom.new.questions import ask_all
 from packetloom.new.recipes import ALIASES, RECIPES
 from packetloom.new.text import FLOWS, Answers, scenario_text
-from packetloom.scenario import facts, plan_from_text, read_plan
-from packetloom.statistics import ALL_SIZES
-from packetloom.steadiness.diagnosis import diagnosed
+from packetloom.scenario import confounders as footing
+from packetloom.scenario.plan import facts, plan_from_text, read_plan
+from packetloom.stats.steadiness.diagnosis import diagnosed
+from packetloom.stats.summary import ALL_SIZES
 
 JOBS = ("all-reduce", "all-gather", "reduce-scatter", "all-to-all", "training", "moe", "kv-cache")
 WITHOUT_JOBS = ("ideal", "max-min", "syn", "asy")

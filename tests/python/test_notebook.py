@@ -72,7 +72,8 @@ def test_what_the_tutorial_says_of_queues_and_seeds_holds(tutorial: list[Any]) -
 def test_progress_comes_as_a_bar_with_the_table(scenario: Path, tmp_path: Path) -> None:
     code = f"""
 import IPython.display
-from packetloom import notebook, run
+from packetloom import run
+from packetloom.report import notebook
 shown = []
 handle = type("Handle", (), {{"update": lambda self, html: shown.append(html.data)}})
 IPython.display.display = lambda html, display_id: handle()

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from packetloom import _core
-from packetloom.scenario import read_plan
+from packetloom.scenario.plan import read_plan
 
 TINY = """\
 [topology]

@@ -7,8 +7,8 @@ import pytest
 
 from conftest import SCENARIO
 from packetloom.errors import PacketloomError
-from packetloom.overrides import override
-from packetloom.scenario import read_plan
+from packetloom.scenario.overrides import override
+from packetloom.scenario.plan import read_plan
 
 ONE_SCHEME = """\
 [topology]

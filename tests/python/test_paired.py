@@ -8,7 +8,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy import stats
 
-from packetloom.paired import compare, holm, seeds_to_tell
+from packetloom.stats.paired import compare, holm, seeds_to_tell
 
 SIZES = Path(__file__).parents[2] / "workloads" / "pfabric_websearch.csv"
 ONE = {1: 2.0, 2: 2.4, 3: 1.9, 4: 2.2}

@@ -12,12 +12,12 @@ import pytest
 
 import packetloom
 from packetloom.errors import PacketloomError
-from packetloom.fabric import fabric_view
-from packetloom.figures import chart
-from packetloom.pauses import innocent_flows, overlap, pause_reach, paused_over_time, paused_ports
-from packetloom.report import report_page
-from packetloom.results import Results
-from packetloom.rows import CaseRow, TableName
+from packetloom.report.fabric_view import fabric_view
+from packetloom.report.figures import chart
+from packetloom.report.report import report_page
+from packetloom.stats.pauses import innocent_flows, overlap, pause_reach, paused_over_time, paused_ports
+from packetloom.store.case_rows import CaseRow, TableName
+from packetloom.store.results import Results
 
 US = 1_000.0
 LINKS = [(f"host{host}", f"leaf{host // 2}") for host in range(4)] + [

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from packetloom.errors import PacketloomError
-from packetloom.scenario import read_plan
+from packetloom.scenario.plan import read_plan
 from packetloom.validate.comparison import Row, run_comparisons
 from packetloom.validate.peers import config_comparison
 from packetloom.validate.peers.agreement import PEERS_FOLDER

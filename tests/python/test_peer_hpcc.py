@@ -14,7 +14,7 @@ import polars as pl
 import pytest
 
 from packetloom.errors import PacketloomError
-from packetloom.scenario import read_plan
+from packetloom.scenario.plan import read_plan
 from packetloom.validate.command import run_validation
 from packetloom.validate.comparison import Row, run_comparisons
 from packetloom.validate.peers.agreement import PEERS_FOLDER

@@ -10,17 +10,17 @@ from typing import Any
 import pytest
 
 from made_results import Runs, failing, runs, values
-from packetloom.claims import Claim, NotComparable, judge
 from packetloom.reproduce import PAPERS, PaperEntry, paper_folder, reproduce_paper
+from packetloom.reproduce.claims import Claim, NotComparable, judge
 from packetloom.reproduce.pfabric import PAPER, claims, measure, steady
 from packetloom.reproduce.pfabric.figures import FIGURES
 from packetloom.reproduce.pfabric.measure import LARGE, SMALL, Slowdowns
-from packetloom.statistics import ALL_SIZES
+from packetloom.stats.summary import ALL_SIZES
 
 READ_ALL = """
 from packetloom.reproduce import PAPERS_FOLDER
 from packetloom.reproduce.pfabric import PAPER
-from packetloom.scenario import read_plan
+from packetloom.scenario.plan import read_plan
 for one in PAPER.experiments:
     file = PAPERS_FOLDER / "pfabric" / "scenarios" / one.scenario
     print(one.name, len(read_plan(file, one.quick).cases), len(read_plan(file, one.full).cases))

@@ -10,14 +10,14 @@ import pytest
 import packetloom
 from conftest import SCENARIO, as_in_a_test
 from packetloom import _core
-from packetloom.campaign import run_plan
-from packetloom.confidence import half_interval
+from packetloom.campaign.progress import LogReporter, SilentReporter
+from packetloom.campaign.runner import run_plan
+from packetloom.campaign.schedule import Judgement, Schedule, Shard
+from packetloom.common.confidence import half_interval
 from packetloom.errors import Interrupted
-from packetloom.progress import LogReporter, SilentReporter
-from packetloom.results import Results
-from packetloom.rows import CaseRow
-from packetloom.scenario import Plan, read_plan
-from packetloom.schedule import Judgement, Schedule, Shard
+from packetloom.scenario.plan import Plan, read_plan
+from packetloom.store.case_rows import CaseRow
+from packetloom.store.results import Results
 
 PRECISION = 'run.precision={ statistic = "mean", within = 0.2, max_seeds = 12, max_extensions = 0 }'
 

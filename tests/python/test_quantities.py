@@ -2,7 +2,7 @@
 
 import pytest
 
-from packetloom.quantities import axis_text, size_text, time_text
+from packetloom.common.quantities import axis_text, size_text, time_text
 
 
 @pytest.mark.parametrize(

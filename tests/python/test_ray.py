@@ -11,11 +11,11 @@ import pytest
 
 import packetloom
 from conftest import CASES
-from packetloom.campaign import run_plan
-from packetloom.cli import main
-from packetloom.progress import SilentReporter
-from packetloom.rows import CaseRow
-from packetloom.scenario import read_plan
+from packetloom.campaign.progress import SilentReporter
+from packetloom.campaign.runner import run_plan
+from packetloom.cli.main import main
+from packetloom.scenario.plan import read_plan
+from packetloom.store.case_rows import CaseRow
 
 pytestmark = pytest.mark.ray
 

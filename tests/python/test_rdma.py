@@ -9,13 +9,13 @@ import pyarrow as pa
 import pytest
 
 from made_results import Runs, failing, runs, values
-from packetloom.claims import Claim, NotComparable, judge
 from packetloom.reproduce import PAPERS, PAPERS_FOLDER
+from packetloom.reproduce.claims import Claim, NotComparable, judge
 from packetloom.reproduce.rdma import PAPER, claims, measure
 from packetloom.reproduce.rdma.claims import DCQCN, HPCC, PFC, TIMELY
 from packetloom.reproduce.readings import times_as_many
-from packetloom.rows import CaseRow, TableName
-from packetloom.scenario import read_plan
+from packetloom.scenario.plan import read_plan
+from packetloom.store.case_rows import CaseRow, TableName
 
 
 def claim_of(id: str) -> Claim:

@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 
 from packetloom import _core
-from packetloom.reference import command_page, component_pages
+from packetloom.cli.reference import command_page, component_pages
 
 ROOT = Path(__file__).parents[2]
 

@@ -13,10 +13,10 @@ from matplotlib.container import ErrorbarContainer
 
 import packetloom
 from conftest import SCENARIO, as_in_a_test
-from packetloom import curves
 from packetloom.errors import PacketloomError
-from packetloom.figures import chart
-from packetloom.results import Results
+from packetloom.report.figures import chart
+from packetloom.stats import curves
+from packetloom.store.results import Results
 
 mpl.use("Agg")
 

@@ -16,15 +16,15 @@ from playwright.sync_api import Browser, Locator, Page, expect, sync_playwright
 from scipy import stats
 
 import packetloom
-from packetloom.charts import Curve, HeatMap, Panel, Stack, panel_json
-from packetloom.curves import style_at
+from packetloom.common.quantities import significant
 from packetloom.fabric_bench.command import run_bench
-from packetloom.figures import FIGURES
-from packetloom.flow_series import ORDER
-from packetloom.page import Page as PaperPage
-from packetloom.quantities import significant
-from packetloom.results import Results
-from packetloom.view import server
+from packetloom.report.figures import FIGURES
+from packetloom.report.html import Page as PaperPage
+from packetloom.report.panels import Curve, HeatMap, Panel, Stack, panel_json
+from packetloom.report.server import server
+from packetloom.stats.curves import style_at
+from packetloom.stats.flow_series import ORDER
+from packetloom.store.results import Results
 
 ROOT = Path(__file__).parents[2]
 PICTURES = ROOT / "target" / "screenshots"

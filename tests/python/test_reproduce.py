@@ -11,11 +11,10 @@ import pytest
 
 from conftest import SCENARIO
 from packetloom import reproduce
-from packetloom.build import this_build
-from packetloom.charts import Panel
-from packetloom.claims import Claim, Measured, NotComparable, judge, value_of
-from packetloom.cli import main
+from packetloom.cli.main import main
+from packetloom.common.build import this_build
 from packetloom.errors import PacketloomError
+from packetloom.report.panels import Panel
 from packetloom.reproduce import (
     PAPERS,
     Experiment,
@@ -30,6 +29,7 @@ from packetloom.reproduce import (
     reproduce_paper,
     tables,
 )
+from packetloom.reproduce.claims import Claim, Measured, NotComparable, judge, value_of
 from packetloom.reproduce.tables import (
     BEGIN,
     END,
@@ -41,8 +41,8 @@ from packetloom.reproduce.tables import (
     with_table,
 )
 from packetloom.reproduce.verdicts import Committed, committed_file, committed_verdicts, stale, verdicts_file
-from packetloom.results import Results
-from packetloom.scenario import plan_from_text
+from packetloom.scenario.plan import plan_from_text
+from packetloom.store.results import Results
 
 
 def never(_: object) -> list[Measured]:

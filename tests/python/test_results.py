@@ -10,7 +10,7 @@ import pytest
 import packetloom
 from packetloom import _core
 from packetloom.errors import PacketloomError
-from packetloom.results import Results
+from packetloom.store.results import Results
 
 
 @pytest.fixture

@@ -11,8 +11,8 @@ import packetloom
 from conftest import SCENARIO
 from packetloom import _core
 from packetloom.errors import PacketloomError, ScenarioError
-from packetloom.overrides import override
-from packetloom.scenario import Scenario, Scheme, read_plan
+from packetloom.scenario.overrides import override
+from packetloom.scenario.plan import Scenario, Scheme, read_plan
 
 
 def changed(setting: str, text: str = SCENARIO) -> dict[str, Any]:

@@ -18,8 +18,8 @@ import pytest
 import packetloom
 import packetloom.schemes
 from packetloom import PacketloomError, ScenarioError, _core
-from packetloom.catalogue import print_explanation
-from packetloom.scenario import read_plan
+from packetloom.cli.catalogue import print_explanation
+from packetloom.scenario.plan import read_plan
 from packetloom.schemes import CongestionControl, loader, rehearsal
 
 pytest.importorskip("numba")
@@ -280,7 +280,7 @@ def test_a_mistake_is_reported_with_its_line(body: str, line: int, message: str,
         ("import numpy as np\nnp.zeros(3).tofile('w')\n", "line 2: tofile can't be used here"),
         ("import packetloom\npacketloom.run('a.toml')\n", "line 2: packetloom.run can't be used here"),
         ("from packetloom import run\nrun('a.toml')\n", "line 2: run can't be used here"),
-        ("from packetloom.storage import write_text as w\nw('a', 'b')\n", "line 2: w can't be used here"),
+        ("from packetloom.common.files import write_text as w\nw('a', 'b')\n", "line 2: w can't be used here"),
         ("class Broken: pass\nn = 1\nwhile n:\n    n += 1\n", "TimeoutError: more than 2,000,000 steps"),
         (
             "def f():\n    while True:\n        pass\nf()\nclass Broken: pass\n",

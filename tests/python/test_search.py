@@ -10,10 +10,10 @@ import pytest
 from typer.testing import CliRunner
 
 from packetloom._core import ScenarioError
-from packetloom.cli import app
+from packetloom.campaign.search import Range, largest_held
+from packetloom.cli.main import app
 from packetloom.errors import PacketloomError
-from packetloom.results import Results
-from packetloom.search import Range, largest_held
+from packetloom.store.results import Results
 
 
 def incast(deadline: str) -> dict[str, Any]:

@@ -10,11 +10,11 @@ from typing import Any
 import polars as pl
 import pytest
 
-from packetloom import footing
-from packetloom.api import run
-from packetloom.cli import MISTAKE, main
+from packetloom.campaign.api import run
+from packetloom.cli.main import MISTAKE, main
 from packetloom.errors import ScenarioError
-from packetloom.scenario import doubts, read_plan
+from packetloom.scenario import confounders as footing
+from packetloom.scenario.plan import doubts, read_plan
 
 ECN = 'queue = { kind = "ecn", capacity = "225KB" }'
 

@@ -10,16 +10,16 @@ import pytest
 
 import packetloom
 from conftest import CASES
-from packetloom.campaign import run_plan
-from packetloom.cli import main
-from packetloom.combine import combine
+from packetloom.campaign.combine import combine
+from packetloom.campaign.progress import SilentReporter
+from packetloom.campaign.runner import run_plan
+from packetloom.campaign.schedule import Shard
+from packetloom.cli.main import main
+from packetloom.common.files import write_table
 from packetloom.errors import PacketloomError
-from packetloom.progress import SilentReporter
-from packetloom.results import Results
-from packetloom.rows import INDEX, index_table
-from packetloom.scenario import read_plan
-from packetloom.schedule import Shard
-from packetloom.storage import write_table
+from packetloom.scenario.plan import read_plan
+from packetloom.store.case_rows import INDEX, index_table
+from packetloom.store.results import Results
 
 
 def run_shards(scenario: Path, folder: Path, count: int) -> list[Path]:

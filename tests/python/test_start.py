@@ -39,7 +39,7 @@ def heeded_sigint() -> Iterator[None]:
     [
         ("signal", ["list"]),
         ("enum", ["list"]),
-        ("packetloom.cli", ["list"]),
+        ("packetloom.cli.main", ["list"]),
         ("typer", ["list"]),
         ("packetloom.errors", ["list"]),
         ("rich.console", ["list"]),

@@ -16,9 +16,9 @@ import packetloom
 from conftest import SCENARIO
 from made_results import Runs
 from packetloom.errors import PacketloomError
-from packetloom.results import Results
-from packetloom.rows import CaseRow, TableName
-from packetloom.statistics import DEFAULT_BINS, by_seed, jain_of_servers, over_seeds, size_bins
+from packetloom.stats.summary import DEFAULT_BINS, by_seed, jain_of_servers, over_seeds, size_bins
+from packetloom.store.case_rows import CaseRow, TableName
+from packetloom.store.results import Results
 
 
 @pytest.fixture(scope="module")
@@ -130,8 +130,8 @@ def test_grid_axes_make_series_of_their_own(scenario: Path, tmp_path: Path) -> N
 
 
 def test_nothing_finished_yet(scenario: Path, tmp_path: Path) -> None:
-    from packetloom.folder import ResultsFolder
-    from packetloom.scenario import read_plan
+    from packetloom.scenario.plan import read_plan
+    from packetloom.store.writer import ResultsFolder
 
     ResultsFolder(tmp_path / "empty", read_plan(scenario)).close()
     with pytest.raises(PacketloomError, match="no case is finished"):

@@ -9,15 +9,15 @@ import pytest
 from numpy.typing import NDArray
 
 from made_results import Runs
-from packetloom.findings import sentences
-from packetloom.questions import Condition, Measure, Question
-from packetloom.statistics import summary
-from packetloom.steadiness.diagnosis import Steadiness, diagnosed
-from packetloom.steadiness.transient import truncation
-from packetloom.steadiness.trend import BATCHES, contrasts
-from packetloom.steadiness.words import how_steady
-from packetloom.tables import MARKS, marks, results_columns, results_lines
-from packetloom.verdicts import Answer
+from packetloom.report.drift_words import how_steady
+from packetloom.report.measures import Condition, Measure, Question
+from packetloom.report.ranking import Answer
+from packetloom.report.results_table import MARKS, marks, results_columns, results_lines
+from packetloom.report.sentences import sentences
+from packetloom.stats.steadiness.diagnosis import Steadiness, diagnosed
+from packetloom.stats.steadiness.transient import truncation
+from packetloom.stats.steadiness.trend import BATCHES, contrasts
+from packetloom.stats.summary import summary
 
 FloatArray = NDArray[np.float64]
 FLOWS = 10_000

@@ -5,10 +5,10 @@ from collections.abc import Callable, Mapping
 import polars as pl
 import pytest
 
-from packetloom.claims import Finding, NotComparable, judge
 from packetloom.reproduce import PAPERS, PAPERS_FOLDER, Experiment
+from packetloom.reproduce.claims import Finding, NotComparable, judge
 from packetloom.reproduce.sync_or_not import PAPER, measure
-from packetloom.scenario import read_plan
+from packetloom.scenario.plan import read_plan
 
 
 def flows(**columns: list[float]) -> pl.DataFrame:

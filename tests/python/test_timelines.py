@@ -11,10 +11,10 @@ import pyarrow as pa
 import pytest
 
 import packetloom
-from packetloom import timelines
 from packetloom.errors import PacketloomError
-from packetloom.results import Results
-from packetloom.rows import CaseRow, TableName
+from packetloom.stats import timelines
+from packetloom.store.case_rows import CaseRow, TableName
+from packetloom.store.results import Results
 
 
 class Made(Results):

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from packetloom import footing
-from packetloom.scenario import read_plan
+from packetloom.scenario import confounders as footing
+from packetloom.scenario.plan import read_plan
 
 BENCHES = Path(__file__).parents[2] / "benches"
 SCENARIOS = sorted((BENCHES / "training").glob("*.toml"))

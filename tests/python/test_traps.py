@@ -14,15 +14,15 @@ import pytest
 from rich.console import Console
 
 import packetloom
-from packetloom import footing
-from packetloom.findings import sentences
-from packetloom.operations import Kind
-from packetloom.questions import STALLED, UNFINISHED, Condition, Measure, Question, Stopped, question_of
-from packetloom.results import Results
-from packetloom.scenario import plan_from_text
-from packetloom.search import Range, Sought
-from packetloom.verdicts import Answer
-from packetloom.waits.speeds import Speed, notes_of, print_jobs, speeds
+from packetloom.campaign.search import Range, Sought
+from packetloom.report.measures import STALLED, UNFINISHED, Condition, Measure, Question, Stopped, question_of
+from packetloom.report.ranking import Answer
+from packetloom.report.sentences import sentences
+from packetloom.report.waits.speeds import Speed, notes_of, print_jobs, speeds
+from packetloom.scenario import confounders as footing
+from packetloom.scenario.plan import plan_from_text
+from packetloom.stats.collectives import Kind
+from packetloom.store.results import Results
 from test_footing import SCENARIO as UNLIKE
 
 HERE = Condition(0.8)

@@ -13,8 +13,8 @@ import pytest
 
 import packetloom
 from packetloom import ArgumentError, PacketloomError, ScenarioError, _core
-from packetloom.executor import simulation_of
-from packetloom.scenario import read_plan
+from packetloom.campaign.executor import simulation_of
+from packetloom.scenario.plan import read_plan
 from packetloom.schemes import kept
 from packetloom.schemes.loader import load
 from packetloom.schemes.roles import EVENTS, ROLES, TOOLS

@@ -11,14 +11,14 @@ import pytest
 
 import packetloom
 from packetloom import _core
-from packetloom.campaign import run_plan
-from packetloom.cli import main
+from packetloom.campaign.progress import SilentReporter
+from packetloom.campaign.runner import run_plan
+from packetloom.cli.main import main
+from packetloom.common.text_files import MOST_LIST_BYTES, MOST_SCENARIO_BYTES
 from packetloom.errors import PacketloomError
-from packetloom.inputs import must_be_as_read
-from packetloom.progress import SilentReporter
-from packetloom.rows import CaseRow
-from packetloom.scenario import read_plan
-from packetloom.text_files import MOST_LIST_BYTES, MOST_SCENARIO_BYTES
+from packetloom.scenario.input_files import must_be_as_read
+from packetloom.scenario.plan import read_plan
+from packetloom.store.case_rows import CaseRow
 
 NAMING = {
     "topology.file": '[topology]\nkind = "hpcc"\nfile = "{file}"\n[[workload]]\nsizes = "web-search"\n',

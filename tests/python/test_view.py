@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import pytest
 
 import packetloom
-from packetloom.results import Results
-from packetloom.view import server
+from packetloom.report.server import server
+from packetloom.store.results import Results
 
 
 @pytest.fixture(scope="module")

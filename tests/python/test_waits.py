@@ -6,10 +6,10 @@ import polars as pl
 import pytest
 
 import packetloom
-from packetloom.interference import interference
-from packetloom.questions import question_of
-from packetloom.waits import bounds, stragglers, time_spent
-from packetloom.waits.timeline import timeline
+from packetloom.report.measures import question_of
+from packetloom.report.waits import bounds, stragglers, time_spent
+from packetloom.report.waits.timeline import timeline
+from packetloom.stats.interference import interference
 
 SCENARIO = """\
 [topology]

@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 
-from packetloom.api import run
+from packetloom.campaign.api import run
 from packetloom.course.verdict import NO_ANSWER, Verdict, function, is_missing, number, right, wrong
 from packetloom.validate.theory.formulas import fifo_waiting
 

@@ -11,11 +11,11 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from packetloom import terminal
+from packetloom.common import terminal
 from packetloom.doctor.examination import Examination, examine
 from packetloom.doctor.page import doctor_page, failure_lines, table
 from packetloom.errors import ScenarioError
-from packetloom.overrides import setting_value
+from packetloom.scenario.overrides import setting_value
 from packetloom.schemes.named import named_class
 
 

@@ -8,14 +8,14 @@ from pathlib import Path
 from typing import Any
 
 from packetloom import _core
+from packetloom.campaign.executor import LocalExecutor
 from packetloom.doctor.questions import SITUATIONS, Question, Situation
 from packetloom.doctor.readings import Outcomes
 from packetloom.doctor.situations import BUILT_IN, Contestant, Setting
 from packetloom.errors import ScenarioError
-from packetloom.executor import LocalExecutor
-from packetloom.outcome import Outcome
-from packetloom.scenario import read_plan
+from packetloom.scenario.plan import read_plan
 from packetloom.schemes.named import named_class
+from packetloom.store.outcome import Outcome
 from packetloom.testing import RTT, bench_case
 
 POLL_S = 0.2

@@ -9,16 +9,16 @@ from pathlib import Path
 import numpy as np
 
 from packetloom import _core
-from packetloom.build import build_text, this_build
-from packetloom.charts import Curve, Dots, Mark, Panel, panel_json
-from packetloom.curves import Style, style_at
+from packetloom.common.build import build_text, this_build
 from packetloom.doctor import readings
 from packetloom.doctor.examination import Examination
 from packetloom.doctor.questions import SITUATIONS, Situation
 from packetloom.doctor.readings import BOTTLENECK, Outcomes
 from packetloom.doctor.situations import SAMPLE_US
-from packetloom.outcome import Outcome
-from packetloom.page import Page
+from packetloom.report.html import Page
+from packetloom.report.panels import Curve, Dots, Mark, Panel, panel_json
+from packetloom.stats.curves import Style, style_at
+from packetloom.store.outcome import Outcome
 
 SMOOTHED = 10
 """Samples of a rate over time that are drawn as one point: 1 ms."""

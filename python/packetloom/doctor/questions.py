@@ -9,10 +9,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 
+from packetloom.common.quantities import significant
 from packetloom.doctor import readings, situations
 from packetloom.doctor.readings import Outcomes
 from packetloom.doctor.situations import BDP_BYTES, Setting
-from packetloom.quantities import significant
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ from packetloom.doctor.situations import (
     SAMPLE_US,
     SECOND_STARTS_MS,
 )
-from packetloom.outcome import Outcome
+from packetloom.store.outcome import Outcome
 
 Numbers = NDArray[np.float64]
 Outcomes = Mapping[str, Outcome]

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from packetloom.scenario import Component, Scenario, Scheme
+from packetloom.scenario.plan import Component, Scenario, Scheme
 
 LINK_GBPS = 10
 BUFFER = "150KB"

@@ -11,13 +11,13 @@ from typing import IO
 
 import polars as pl
 
+from packetloom.common.files import explain_os_error, write_whole
 from packetloom.errors import PacketloomError
 from packetloom.exchange.fct import fct_text
 from packetloom.exchange.flow_monitor import flow_monitor_text
 from packetloom.exchange.ports import ListedPorts
-from packetloom.results import Results
-from packetloom.rows import CaseRow
-from packetloom.storage import explain_os_error, write_whole
+from packetloom.store.case_rows import CaseRow
+from packetloom.store.results import Results
 
 PCAPNG = "pcapng"
 CHROME_TRACE = "chrome-trace"

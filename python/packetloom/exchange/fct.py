@@ -12,9 +12,9 @@ from typing import Literal
 
 import polars as pl
 
-from packetloom import arguments
+from packetloom.common import arguments
+from packetloom.common.text_files import MOST_LIST_BYTES, read_text
 from packetloom.errors import PacketloomError
-from packetloom.text_files import MOST_LIST_BYTES, read_text
 
 Dialect = Literal["hpcc", "conweave"]
 

@@ -8,11 +8,11 @@ from pathlib import Path
 import polars as pl
 
 from packetloom import _core
+from packetloom.common.text_files import MOST_LIST_BYTES, read_text
 from packetloom.errors import PacketloomError
-from packetloom.results import Results
-from packetloom.rows import CaseRow
-from packetloom.scenario import read_plan
-from packetloom.text_files import MOST_LIST_BYTES, read_text
+from packetloom.scenario.plan import read_plan
+from packetloom.store.case_rows import CaseRow
+from packetloom.store.results import Results
 
 Lists = dict[int, str]
 """The files of HPCC's that sources of traffic read, by the source's number."""

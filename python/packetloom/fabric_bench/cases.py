@@ -10,9 +10,9 @@ from typing import Any
 import polars as pl
 
 from packetloom.errors import PacketloomError
-from packetloom.results import Results
-from packetloom.rows import CaseRow, TableName
-from packetloom.statistics import polars_frame
+from packetloom.stats.summary import polars_frame
+from packetloom.store.case_rows import CaseRow, TableName
+from packetloom.store.results import Results
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from packetloom.common.suggest import meant
 from packetloom.errors import PacketloomError
-from packetloom.suggest import meant
 
 if TYPE_CHECKING:
     import polars as pl

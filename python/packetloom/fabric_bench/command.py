@@ -12,15 +12,15 @@ from typing import Any
 
 import polars as pl
 
+from packetloom.common.files import write_json, write_text
 from packetloom.errors import PacketloomError
 from packetloom.fabric_bench.catalogue import DRAFTS, SCENARIOS, Scale, Test, chosen_tests
 from packetloom.fabric_bench.comparability import HEADER, comparability
 from packetloom.fabric_bench.page import not_run, text_columns, write_page
 from packetloom.fabric_bench.running import finished_runs, plan_of, run_test
 from packetloom.fabric_bench.tables import Table, made
-from packetloom.results import Results
-from packetloom.rows import stalled_rows
-from packetloom.storage import write_json, write_text
+from packetloom.store.case_rows import stalled_rows
+from packetloom.store.results import Results
 
 MARKER = "fabric-bench.json"
 

@@ -11,7 +11,7 @@ from packetloom.fabric_bench.cases import Case, cases_of, message_size
 from packetloom.fabric_bench.catalogue import Test
 from packetloom.fabric_bench.measures import algo_factor
 from packetloom.fabric_bench.tables import byte_text, cell
-from packetloom.results import Results
+from packetloom.store.results import Results
 
 HEADER = (
     "test",

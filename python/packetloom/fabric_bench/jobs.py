@@ -12,7 +12,7 @@ from packetloom.fabric_bench.catalogue import Part, Row, TableOf, Test
 from packetloom.fabric_bench.collectives import BUS, operation_rows
 from packetloom.fabric_bench.measures import algo_factor, mark_share, pauses_per_s
 from packetloom.fabric_bench.tables import byte_text
-from packetloom.interference import factor, job_alone_ns, job_span_ns
+from packetloom.stats.interference import factor, job_alone_ns, job_span_ns
 
 STRETCH = 64
 """By how much quick makes the synthetic job smaller, computing and sending alike."""

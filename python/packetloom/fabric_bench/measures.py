@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from packetloom.confidence import half_interval
+from packetloom.common.confidence import half_interval
 from packetloom.fabric_bench.cases import Case
 
 PERCENTILES = {"p50": 0.5, "p95": 0.95, "p99": 0.99, "p99.9": 0.999}

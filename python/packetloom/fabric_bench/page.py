@@ -9,12 +9,12 @@ from typing import Any
 
 import polars as pl
 
-from packetloom.charts import Curve, Panel, panel_json
-from packetloom.curves import style_at
 from packetloom.fabric_bench.catalogue import DRAFTS, NOT_COVERED, Draft, Scale, Test
 from packetloom.fabric_bench.comparability import HEADER
 from packetloom.fabric_bench.tables import Table, cell, headline
-from packetloom.page import Page
+from packetloom.report.html import Page
+from packetloom.report.panels import Curve, Panel, panel_json
+from packetloom.stats.curves import style_at
 
 MOST_ROWS = 16
 """Longer tables open on a click."""

@@ -7,13 +7,13 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
+from packetloom.campaign.progress import reporter_for
 from packetloom.errors import PacketloomError
 from packetloom.fabric_bench.catalogue import Part, Scale, Test
 from packetloom.fabric_bench.tables import made
-from packetloom.progress import reporter_for
-from packetloom.results import Results
-from packetloom.rows import MARKER
-from packetloom.scenario import Plan, read_plan
+from packetloom.scenario.plan import Plan, read_plan
+from packetloom.store.case_rows import MARKER
+from packetloom.store.results import Results
 
 PRECISE_PERCENT = 1.0
 INTERVAL = "interval (±%)"
@@ -51,7 +51,7 @@ def run_test(
             said(f"{test.id}: {part.name}, {len(plan.cases)} cases")
             output = folder / test.id / part.name
             reporter = reporter_for(sys.stderr)
-            from packetloom.campaign import run_plan
+            from packetloom.campaign.runner import run_plan
 
             runs[part.name] = run_plan(plan, output, workers, reporter, cache=cache, keep_older=keep_older)
 

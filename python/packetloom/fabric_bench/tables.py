@@ -12,7 +12,7 @@ import polars as pl
 from packetloom.fabric_bench.cases import cases_of
 from packetloom.fabric_bench.catalogue import TableOf, Test
 from packetloom.fabric_bench.measures import brought_together
-from packetloom.results import Results
+from packetloom.store.results import Results
 
 Runs = Mapping[str, Results]
 ROUNDING = 1e-9

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from packetloom import _core
+from packetloom.common.suggest import meant
 from packetloom.errors import PacketloomError
 from packetloom.new.recipes import ALIASES, CLASSES, RECIPES, Recipe
-from packetloom.suggest import meant
 
 RATE = re.compile(r"(\d+(?:\.\d+)?) *([MGT])bps")
 MOST_GBPS = 100_000

@@ -11,7 +11,7 @@ from packetloom import _core
 from packetloom.errors import PacketloomError, ScenarioError
 from packetloom.new.length import long_enough
 from packetloom.new.text import SCHEMA, Answers, scenario_text
-from packetloom.scenario import plan_from_text
+from packetloom.scenario.plan import plan_from_text
 
 
 def check_can_write(file: Path, force: bool) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from packetloom import _core
-from packetloom.forecast import HOPS_PER_CPU_S
+from packetloom.campaign.forecast import HOPS_PER_CPU_S
 from packetloom.new.text import FLOWS, Answers
 
 ENOUGH = "long enough to be steady, as far as sizes and loads tell; the run tests it"

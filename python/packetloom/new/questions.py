@@ -8,7 +8,7 @@ from typing import TypeVar
 from rich.table import Table
 from rich.text import Text
 
-from packetloom import terminal
+from packetloom.common import terminal
 from packetloom.errors import PacketloomError
 from packetloom.new import choices, fabrics
 from packetloom.new.text import LOADS, SEEDS, Answers

@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from packetloom.common.suggest import meant
 from packetloom.errors import PacketloomError
-from packetloom.suggest import meant
 
 if TYPE_CHECKING:
-    from packetloom.charts import Panel
-    from packetloom.claims import Claim, Finding
-    from packetloom.results import Results
-    from packetloom.search import Range
+    from packetloom.campaign.search import Range
+    from packetloom.report.panels import Panel
+    from packetloom.reproduce.claims import Claim, Finding
+    from packetloom.store.results import Results
 
 Scale = Literal["quick", "full"]
 
@@ -137,7 +137,7 @@ def reproduce_paper(
     keep_older: bool = False,
 ) -> list[Finding]:
     """Runs what a paper (or one of its figures) needs, judges its claims, and prints and writes the outcome."""
-    from packetloom.claims import judge, print_findings, write_findings
+    from packetloom.reproduce.claims import judge, print_findings, write_findings
 
     paper = find_paper(name)
     claims, figures = chosen_parts(paper, figure)
@@ -224,9 +224,9 @@ def run_experiment(
     keep_older: bool = False,
 ) -> Results:
     """Runs an experiment, or what is left of it."""
-    from packetloom.campaign import run_plan
-    from packetloom.progress import reporter_for
-    from packetloom.scenario import read_plan
+    from packetloom.campaign.progress import reporter_for
+    from packetloom.campaign.runner import run_plan
+    from packetloom.scenario.plan import read_plan
 
     scenario = paper_folder(paper.name) / "scenarios" / experiment.scenario
     if not scenario.is_file():
@@ -234,7 +234,7 @@ def run_experiment(
     settings = experiment.quick if scale == "quick" else experiment.full
     output, reporter = folder / experiment.name, reporter_for(sys.stderr)
     if experiment.search:
-        from packetloom.search import run_search
+        from packetloom.campaign.search import run_search
 
         range = experiment.search
         return run_search(
@@ -251,7 +251,7 @@ def run_experiment(
 
 def save_plots(drawn: Drawn, folder: Path) -> None:
     """The figures for print: figure-N.pdf and figure-N.png."""
-    from packetloom.plots import plot_panels
+    from packetloom.report.plots import plot_panels
 
     for figure, panels in drawn:
         plotted = plot_panels(panels, figure.columns)
@@ -268,9 +268,9 @@ def write_page(
     output: Path,
 ) -> Path:
     """The page: every claim with its verdict, then the figures."""
-    from packetloom.charts import panel_json
-    from packetloom.claims import tally
-    from packetloom.page import Page
+    from packetloom.report.html import Page
+    from packetloom.report.panels import panel_json
+    from packetloom.reproduce.claims import tally
     from packetloom.reproduce.steady import steadiness, transient
 
     page = Page(paper.title)

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from packetloom.confidence import t_quantile
+from packetloom.common.confidence import t_quantile
 from packetloom.reproduce.measure import Interval
 
 # With fewer the interval has the truth less often than 95 times in 100.

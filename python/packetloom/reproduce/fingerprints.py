@@ -18,10 +18,10 @@ from pathlib import Path
 from typing import Any, get_args
 
 from packetloom import _core
+from packetloom.common.text_files import read_text
 from packetloom.errors import PacketloomError
 from packetloom.reproduce import PAPERS, Experiment, Scale, find_paper, needed_experiments, paper_folder
-from packetloom.scenario import plan_from_text
-from packetloom.text_files import read_text
+from packetloom.scenario.plan import plan_from_text
 
 # At most so many flows of one seed: a list of a hundred thousand is drawn before the first one starts.
 MOST_FLOWS = 500

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from packetloom.claims import Measured, NotComparable
-from packetloom.results import Results
-from packetloom.rows import CaseRow
-from packetloom.statistics import over_seeds, polars_frame
+from packetloom.reproduce.claims import Measured, NotComparable
+from packetloom.stats.summary import over_seeds, polars_frame
+from packetloom.store.case_rows import CaseRow
+from packetloom.store.results import Results
 
 NO_LIMIT = float("inf")
 Runs = Mapping[str, Results]

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from packetloom.claims import Measured, NotComparable
+from packetloom.reproduce.claims import Measured, NotComparable
 
 Numbers = list[Measured]
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from packetloom.questions import question_of
-from packetloom.results import Results
-from packetloom.steadiness.words import how_steady, warning
+from packetloom.report.drift_words import how_steady, warning
+from packetloom.report.measures import question_of
+from packetloom.store.results import Results
 
 
 @dataclass(frozen=True, slots=True)

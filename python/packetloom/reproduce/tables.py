@@ -12,11 +12,11 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import get_args
 
-from packetloom.claims import BESIDE
+from packetloom.common.files import write_text
 from packetloom.errors import PacketloomError
 from packetloom.reproduce import PAPERS, PAPERS_FOLDER, Scale, find_paper
+from packetloom.reproduce.claims import BESIDE
 from packetloom.reproduce.verdicts import ClaimRow, Committed, committed_file
-from packetloom.storage import write_text
 
 BEGIN = "<!-- claims: written by `packetloom reproduce --accept`; what stands between these lines is replaced -->"
 END = "<!-- end of claims -->"

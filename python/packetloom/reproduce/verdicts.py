@@ -13,13 +13,13 @@ from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from packetloom.build import this_build
+from packetloom.common.build import this_build
+from packetloom.common.files import write_json
 from packetloom.errors import PacketloomError
-from packetloom.storage import write_json
 
 if TYPE_CHECKING:
-    from packetloom.claims import Finding
     from packetloom.reproduce import Scale
+    from packetloom.reproduce.claims import Finding
 
 # One claim, as `packetloom reproduce --json` lists it, too.
 ClaimRow = dict[str, Any]

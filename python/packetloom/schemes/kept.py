@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from packetloom import _core
-from packetloom.storage import write_text
+from packetloom.common.files import write_text
 
 FOLDER = "schemes"
 Sources = list[tuple[str, str, str]]

@@ -24,7 +24,9 @@ from types import CodeType, FrameType, ModuleType
 from typing import Any
 
 from packetloom import _core
-from packetloom.cache import cache_folder
+from packetloom.common.cache_folder import cache_folder
+from packetloom.common.files import write_text
+from packetloom.common.text_files import MOST_SCENARIO_BYTES, read_text
 from packetloom.errors import ScenarioError
 from packetloom.schemes import declaration
 from packetloom.schemes.declaration import Parameter
@@ -33,8 +35,6 @@ from packetloom.schemes.roles import ROLES, Role
 from packetloom.schemes.source import check_alone, parsed
 from packetloom.schemes.statements import check_body, check_statements
 from packetloom.schemes.translate import Declared, Field, TranslationError, translate
-from packetloom.storage import write_text
-from packetloom.text_files import MOST_SCENARIO_BYTES, read_text
 
 # Lines of numba's messages that speak of itself.
 _FRAMES = ("Failed in", "During:", "File ", "[", "- ", "^", "There are", ">>>")

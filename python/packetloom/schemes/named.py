@@ -5,10 +5,10 @@ from __future__ import annotations
 import ast
 from pathlib import Path
 
+from packetloom.common.text_files import MOST_SCENARIO_BYTES, read_text
 from packetloom.errors import ScenarioError
 from packetloom.schemes.source import parsed
 from packetloom.schemes.translate import TranslationError
-from packetloom.text_files import MOST_SCENARIO_BYTES, read_text
 
 BASE = "CongestionControl"
 

@@ -7,12 +7,13 @@ from pathlib import Path
 from types import FunctionType
 from typing import Any
 
-from packetloom import _core, arguments
+from packetloom import _core
+from packetloom.common import arguments
+from packetloom.common.files import write_text
 from packetloom.errors import ArgumentError
-from packetloom.scenario import Component, Scheme
+from packetloom.scenario.plan import Component, Scheme
 from packetloom.schemes.declaration import CongestionControl, PathChoice, QueueRule, RateControl
 from packetloom.schemes.loader import base_of, folder_of
-from packetloom.storage import write_text
 
 # The kind of transport that a class makes, and the queue that it gets if none is named.
 _KINDS = {

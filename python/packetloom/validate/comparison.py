@@ -11,12 +11,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from packetloom.campaign import run_plan
-from packetloom.progress import reporter_for
-from packetloom.results import Results
-from packetloom.rows import MARKER
-from packetloom.scenario import ScenarioSource, read_plan
-from packetloom.storage import write_json
+from packetloom.campaign.progress import reporter_for
+from packetloom.campaign.runner import run_plan
+from packetloom.common.files import write_json
+from packetloom.scenario.plan import ScenarioSource, read_plan
+from packetloom.store.case_rows import MARKER
+from packetloom.store.results import Results
 from packetloom.validate.draws import LEVEL, Draws, Span
 
 FOLDER = Path("results") / "validate"
@@ -147,7 +147,7 @@ def print_rows(title: str, theirs: str, rows: Sequence[Row]) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from packetloom.terminal import console
+    from packetloom.common.terminal import console
 
     colours = {"holds": "green", "differs as known": "yellow", "undecided": "yellow", "differs": "red"}
     screen = console()

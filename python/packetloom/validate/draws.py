@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
-from packetloom.confidence import t_quantile
+from packetloom.common.confidence import t_quantile
 
 Span = tuple[float, float]
 

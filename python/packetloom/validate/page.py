@@ -14,9 +14,9 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-from packetloom.build import this_build
+from packetloom.common.build import this_build
+from packetloom.common.files import write_json, write_text
 from packetloom.errors import PacketloomError
-from packetloom.storage import write_json, write_text
 from packetloom.validate.comparison import VERDICTS, span_text
 from packetloom.validate.peers.agreement import PEERS_FOLDER
 

@@ -18,10 +18,10 @@ def bound_memory() -> None:
     import matplotlib.pyplot  # noqa: F401
     import scipy.stats  # noqa: F401
 
-    import packetloom.campaign
-    import packetloom.cli
-    import packetloom.figures
-    import packetloom.report  # noqa: F401
+    import packetloom.campaign.runner
+    import packetloom.cli.main
+    import packetloom.report.figures
+    import packetloom.report.report  # noqa: F401
 
     pages = int(Path("/proc/self/statm").read_text().split()[0])
     taken = pages * resource.getpagesize()
@@ -42,7 +42,7 @@ def answer(asked: dict[str, Any]) -> dict[str, Any]:
 
 
 def run_command(arguments: list[str]) -> int:
-    from packetloom.cli import main
+    from packetloom.cli.main import main
 
     sys.argv = ["packetloom", *arguments]
     try:

@@ -9,9 +9,9 @@ from collections.abc import Iterator
 
 import polars as pl
 
-from packetloom.claims import Claim, Measured
 from packetloom.reproduce.balance import measure
 from packetloom.reproduce.balance.measure import by_scheme, chosen, mean, of_flows, share, tail, total
+from packetloom.reproduce.claims import Claim, Measured
 from packetloom.reproduce.measure import NO_LIMIT, Interval, Runs, above, below, interval_of, listed, per_case, within
 from packetloom.reproduce.rdma.measure import ratio
 

@@ -8,14 +8,14 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from packetloom.charts import Curve, Panel
-from packetloom.curves import style_at
+from packetloom.report.panels import Curve, Panel
 from packetloom.reproduce import PaperFigure
 from packetloom.reproduce.balance import measure
 from packetloom.reproduce.balance.claims import BETWEEN_LEAVES, DIED_NS, LATER
 from packetloom.reproduce.measure import Runs, interval_of, per_case
 from packetloom.reproduce.rdma.measure import PerSeed
-from packetloom.results import Results
+from packetloom.stats.curves import style_at
+from packetloom.store.results import Results
 
 POINTS = 400
 NS_PER_BIN = 5_000.0

@@ -9,8 +9,8 @@ import polars as pl
 
 from packetloom.reproduce.measure import per_case
 from packetloom.reproduce.rdma.measure import PerSeed, Statistic, samples
-from packetloom.results import Results
-from packetloom.rows import CaseRow
+from packetloom.store.case_rows import CaseRow
+from packetloom.store.results import Results
 
 ByScheme = dict[str, PerSeed]
 UPLINKS = pl.col("node").str.starts_with("leaf") & pl.col("peer").str.starts_with("spine")

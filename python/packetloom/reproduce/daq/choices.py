@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from packetloom.claims import Measured
+from packetloom.reproduce.claims import Measured
 from packetloom.reproduce.daq.measure import DAQ, OTHER_Q
 from packetloom.reproduce.readings import Numbers, unless_it_hangs
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from packetloom.claims import Claim, Measured
+from packetloom.reproduce.claims import Claim, Measured
 from packetloom.reproduce.daq import measure
 from packetloom.reproduce.daq.choices import whatever_q
 from packetloom.reproduce.daq.measure import (
@@ -27,7 +27,7 @@ from packetloom.reproduce.daq.measure import (
 )
 from packetloom.reproduce.measure import NO_LIMIT, Interval, Runs, above, interval_of, listed
 from packetloom.reproduce.readings import Numbers, unless_it_hangs
-from packetloom.statistics import polars_frame
+from packetloom.stats.summary import polars_frame
 
 # One queue.
 ENDS = {"0": 0.0, "∞": 1e9}

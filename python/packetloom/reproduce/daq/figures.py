@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from packetloom.charts import Curve, Panel
-from packetloom.curves import Style, style_at
+from packetloom.report.panels import Curve, Panel
 from packetloom.reproduce import PaperFigure
 from packetloom.reproduce.daq import measure
 from packetloom.reproduce.daq.claims import FAN_IN, LARGEST_BYTES, RATE, SIZE_AXIS
 from packetloom.reproduce.daq.measure import PerSeed, Points
 from packetloom.reproduce.measure import Interval, Runs, interval_of
+from packetloom.stats.curves import Style, style_at
 
 MET = "application throughput"
 LONG = "long flows, Gb/s"

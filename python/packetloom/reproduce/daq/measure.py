@@ -8,11 +8,11 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 import polars as pl
 
+from packetloom.campaign.search import Range, application_throughput, held_by_seed
 from packetloom.reproduce.measure import Interval, interval_of
-from packetloom.results import Results
-from packetloom.rows import CaseRow, TableName
-from packetloom.search import Range, application_throughput, held_by_seed
-from packetloom.statistics import polars_frame
+from packetloom.stats.summary import polars_frame
+from packetloom.store.case_rows import CaseRow, TableName
+from packetloom.store.results import Results
 
 # With the constants that the texts give: DAQ's own and, for the others, those of their own papers or authors.
 DAQ, D3, RCP = "DAQ", "D3", "RCP"

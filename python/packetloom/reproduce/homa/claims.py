@@ -7,11 +7,11 @@ from collections import defaultdict
 from collections.abc import Iterator
 from itertools import pairwise
 
-from packetloom.claims import Claim, Measured
+from packetloom.reproduce.claims import Claim, Measured
 from packetloom.reproduce.homa import measure
 from packetloom.reproduce.homa.measure import LARGEST_JUDGED, WORKLOADS, bin_p99, in_class, p99, published
 from packetloom.reproduce.measure import NO_LIMIT, Interval, Runs, above, below, interval_of, listed, per_case, within
-from packetloom.rows import CaseRow
+from packetloom.store.case_rows import CaseRow
 
 HOMA, PFABRIC, PHOST, NDP = "Homa", "pFabric", "pHost", "NDP"
 SMALL_BYTES = 1_461

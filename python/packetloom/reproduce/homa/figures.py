@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import polars as pl
 
-from packetloom.charts import Curve, Panel
-from packetloom.curves import style_at
+from packetloom.report.panels import Curve, Panel
 from packetloom.reproduce import PaperFigure
 from packetloom.reproduce.homa import measure
 from packetloom.reproduce.homa.claims import HOMA, SMALL_BYTES, _carried
 from packetloom.reproduce.homa.measure import WORKLOADS, bin_p99, published
 from packetloom.reproduce.measure import Runs, per_case
+from packetloom.stats.curves import style_at
 
 POINTS = 200
 

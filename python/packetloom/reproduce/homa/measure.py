@@ -12,9 +12,9 @@ from pathlib import Path
 import polars as pl
 
 from packetloom.reproduce.measure import per_case
-from packetloom.results import Results
-from packetloom.rows import CaseRow
-from packetloom.statistics import polars_frame
+from packetloom.stats.summary import polars_frame
+from packetloom.store.case_rows import CaseRow
+from packetloom.store.results import Results
 
 # Slowdowns by class of sizes of six transports, as HomaSimulation's authors published them; summed up from
 # `inputs/homa-paper-reproduction/original-raw-data-from-paper.txt` of HomaL4Protocol-ns-3 at 3cac7119.

@@ -14,13 +14,13 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from packetloom.claims import Claim, Measured
-from packetloom.quantities import size_text
+from packetloom.common.quantities import size_text
+from packetloom.reproduce.claims import Claim, Measured
 from packetloom.reproduce.measure import NO_LIMIT, Interval, Runs, above, below, interval_of, listed, within
 from packetloom.reproduce.ndp import measure
 from packetloom.reproduce.ndp.measure import NDP, PER_FLOW, PER_PACKET, SHORT_BYTES, TCP, TCP_PER_FLOW, PerSeed
-from packetloom.results import Results
-from packetloom.statistics import polars_frame
+from packetloom.stats.summary import polars_frame
+from packetloom.store.results import Results
 
 # 0.8 of the line rate.
 FAST_GBPS = 0.8

@@ -9,14 +9,14 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from packetloom.charts import Curve, HeatMap, Panel, Stack
-from packetloom.curves import Style, style_at, styles
+from packetloom.report.panels import Curve, HeatMap, Panel, Stack
 from packetloom.reproduce import PaperFigure
 from packetloom.reproduce.measure import Runs, interval_of
 from packetloom.reproduce.ndp import measure
 from packetloom.reproduce.ndp.measure import NDP, SHORT_BYTES, PerSeed
-from packetloom.results import Results
-from packetloom.statistics import polars_frame
+from packetloom.stats.curves import Style, style_at, styles
+from packetloom.stats.summary import polars_frame
+from packetloom.store.results import Results
 
 POINTS = 200
 SHARE = "share of flows"

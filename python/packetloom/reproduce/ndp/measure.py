@@ -10,9 +10,9 @@ import polars as pl
 from numpy.typing import NDArray
 
 from packetloom.reproduce.measure import Interval, interval_of, per_case
-from packetloom.results import Results
-from packetloom.rows import CaseRow
-from packetloom.statistics import polars_frame
+from packetloom.stats.summary import polars_frame
+from packetloom.store.case_rows import CaseRow
+from packetloom.store.results import Results
 
 NDP, TCP = "NDP", "TCP, ECMP"
 PER_PACKET, PER_FLOW, TCP_PER_FLOW = "NDP, a random path per packet", "NDP, a path per flow", "TCP, a path per flow"

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 import polars as pl
 
-from packetloom.claims import Claim, Measured, NotComparable
+from packetloom.reproduce.claims import Claim, Measured, NotComparable
 from packetloom.reproduce.measure import NO_LIMIT, Runs, above, below, interval_of, listed, per_case, within
 from packetloom.reproduce.pfabric import small_flows
 from packetloom.reproduce.pfabric.measure import (
@@ -28,8 +28,8 @@ from packetloom.reproduce.pfabric.measure import (
     short_name,
 )
 from packetloom.reproduce.pfabric.small_flows import HIGHEST_LOAD
-from packetloom.results import Results
-from packetloom.statistics import ALL_SIZES
+from packetloom.stats.summary import ALL_SIZES
+from packetloom.store.results import Results
 
 
 def factor_better(runs: Runs) -> Iterator[Measured]:

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from packetloom.charts import Curve, Panel
-from packetloom.curves import Style, styles
+from packetloom.report.panels import Curve, Panel
+from packetloom.report.results_table import Column, results_lines
 from packetloom.reproduce import PaperFigure
 from packetloom.reproduce.pfabric.measure import LARGE, MEDIUM, SMALL, Slowdowns
-from packetloom.results import Results
-from packetloom.statistics import ALL_SIZES
-from packetloom.tables import Column, results_lines
+from packetloom.stats.curves import Style, styles
+from packetloom.stats.summary import ALL_SIZES
+from packetloom.store.results import Results
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import polars as pl
 
 from packetloom.reproduce.measure import Interval, interval, links_between
-from packetloom.results import Results
-from packetloom.rows import CaseRow
-from packetloom.statistics import ALL_SIZES, DEFAULT_BINS, over_seeds, polars_frame
+from packetloom.stats.summary import ALL_SIZES, DEFAULT_BINS, over_seeds, polars_frame
+from packetloom.store.case_rows import CaseRow
+from packetloom.store.results import Results
 
 TCP, DCTCP, MIN_TCP, LINE_RATE, IDEAL = "TCP+DropTail", "DCTCP", "MinTCP+pFabric", "LineRate+pFabric", "Ideal"
 PFABRIC = (MIN_TCP, LINE_RATE)
@@ -64,7 +64,7 @@ class Slowdowns:
         return {seed: value for seed, value in chosen.iter_rows() if value is not None}
 
     def summary(self) -> pl.DataFrame:
-        """As `packetloom.statistics.summary` has it, for tables and figures."""
+        """As `packetloom.stats.summary.summary` has it, for tables and figures."""
         return over_seeds(self.per_seed.with_columns(pl.lit("slowdown").alias("metric")))
 
     def _chosen(self, label: str, load: float, bin: str, statistic: str) -> pl.DataFrame:

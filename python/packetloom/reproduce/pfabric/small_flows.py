@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 
-from packetloom.claims import Measured
+from packetloom.reproduce.claims import Measured
 from packetloom.reproduce.measure import Interval, Runs, within
 from packetloom.reproduce.pfabric.measure import (
     DCTCP,

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from packetloom.charts import Dots, Panel
-from packetloom.curves import Style, styles
-from packetloom.quantities import significant
+from packetloom.common.quantities import significant
+from packetloom.report.panels import Dots, Panel
 from packetloom.reproduce import Experiment, PaperFigure
 from packetloom.reproduce.controlled import FEWEST, controlled
 from packetloom.reproduce.measure import Interval, Runs, interval_of
 from packetloom.reproduce.pfabric.measure import DCTCP, IDEAL, LARGE, LINE_RATE, MEDIUM, MIN_TCP, SMALL, TCP, Slowdowns
+from packetloom.stats.curves import Style, styles
 
 LOAD = 0.8
 MAX_MIN = "Max-min"

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import numpy as np
 import polars as pl
 
-from packetloom.claims import Claim, Measured
+from packetloom.reproduce.claims import Claim, Measured
 from packetloom.reproduce.measure import NO_LIMIT, Runs, below, interval_of, listed
 from packetloom.reproduce.rdma import measure
 from packetloom.reproduce.rdma.measure import FROM_SWITCHES, RECEIVER, PerSeed, axis_number

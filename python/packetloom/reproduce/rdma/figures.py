@@ -7,14 +7,14 @@ from collections import defaultdict
 import numpy as np
 import polars as pl
 
-from packetloom.charts import Curve, Panel
-from packetloom.curves import style_at, styles
+from packetloom.report.panels import Curve, Panel
 from packetloom.reproduce import PaperFigure
 from packetloom.reproduce.measure import Runs, interval_of
 from packetloom.reproduce.rdma import measure
 from packetloom.reproduce.rdma.claims import LINE_GBPS, SETTLED, SHORT_BYTES, TO_RECEIVER, VICTIM
 from packetloom.reproduce.rdma.measure import PerSeed, axis_number
-from packetloom.statistics import polars_frame
+from packetloom.stats.curves import style_at, styles
+from packetloom.stats.summary import polars_frame
 
 POINTS = 200
 

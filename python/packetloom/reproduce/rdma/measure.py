@@ -11,9 +11,9 @@ import polars as pl
 from numpy.typing import NDArray
 
 from packetloom.reproduce.measure import Interval, interval_of, per_case
-from packetloom.results import Results
-from packetloom.rows import CaseRow
-from packetloom.statistics import polars_frame
+from packetloom.stats.summary import polars_frame
+from packetloom.store.case_rows import CaseRow
+from packetloom.store.results import Results
 
 PerSeed = list[tuple[int | None, float]]
 Statistic = Callable[[pl.DataFrame], float]

@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Iterator
 from dataclasses import replace
 
-from packetloom.claims import Claim, Measured
+from packetloom.reproduce.claims import Claim, Measured
 from packetloom.reproduce.measure import NO_LIMIT, Interval, Runs, below, interval_of, listed, per_case
 from packetloom.reproduce.readings import unless_it_hangs
 from packetloom.reproduce.sync_or_not import measure

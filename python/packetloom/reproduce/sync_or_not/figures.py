@@ -6,13 +6,13 @@ from collections.abc import Callable, Mapping
 
 import polars as pl
 
-from packetloom.charts import Curve, Panel
-from packetloom.curves import style_at
-from packetloom.quantities import significant
+from packetloom.common.quantities import significant
+from packetloom.report.panels import Curve, Panel
 from packetloom.reproduce import PaperFigure
 from packetloom.reproduce.sync_or_not import measure
-from packetloom.results import Results
-from packetloom.statistics import polars_frame
+from packetloom.stats.curves import style_at
+from packetloom.stats.summary import polars_frame
+from packetloom.store.results import Results
 
 Runs = Mapping[str, Results]
 # As the scenario imperfect.toml has them, in us and in labels.

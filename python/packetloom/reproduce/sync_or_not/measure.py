@@ -8,11 +8,11 @@ from collections.abc import Callable, Iterable, Mapping
 
 import polars as pl
 
-from packetloom.claims import NotComparable
+from packetloom.reproduce.claims import NotComparable
 from packetloom.reproduce.measure import Interval, interval_of, per_case
-from packetloom.results import Results
-from packetloom.rows import CaseRow
-from packetloom.statistics import jain_of_servers, polars_frame
+from packetloom.stats.summary import jain_of_servers, polars_frame
+from packetloom.store.case_rows import CaseRow
+from packetloom.store.results import Results
 
 PerSeed = list[tuple[int | None, float]]
 # By scheme and load.

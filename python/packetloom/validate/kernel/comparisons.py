@@ -8,8 +8,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from packetloom.api import run
-from packetloom.results import Results
+from packetloom.campaign.api import run
+from packetloom.store.results import Results
 from packetloom.validate.comparison import Comparison, Row
 from packetloom.validate.kernel.cases import (
     CASES,

@@ -11,9 +11,9 @@ from typing import Any
 
 import polars as pl
 
+from packetloom.common.files import explain_os_error, write_text
 from packetloom.errors import PacketloomError
-from packetloom.results import Results
-from packetloom.storage import explain_os_error, write_text
+from packetloom.store.results import Results
 from packetloom.validate.comparison import Comparison, Row
 from packetloom.validate.peers.agreement import MEAN_WITHIN, P99_WITHIN, PEERS_FOLDER, agreement
 

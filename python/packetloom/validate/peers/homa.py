@@ -13,10 +13,10 @@ from typing import Any
 
 import polars as pl
 
+from packetloom.common.files import explain_os_error, write_text
 from packetloom.errors import PacketloomError
-from packetloom.results import Results
-from packetloom.statistics import polars_frame
-from packetloom.storage import explain_os_error, write_text
+from packetloom.stats.summary import polars_frame
+from packetloom.store.results import Results
 from packetloom.validate.comparison import Comparison, Known, Row
 from packetloom.validate.draws import Draws
 from packetloom.validate.peers.agreement import MEAN_WITHIN, P99_WITHIN, PEERS_FOLDER, agreement, as_id, drawn

@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 
-from packetloom.results import Results
+from packetloom.store.results import Results
 from packetloom.validate.comparison import Comparison, Row
 from packetloom.validate.peers.agreement import (
     GOODPUT_WITHIN_POINTS,

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from packetloom.results import Results
-from packetloom.scenario import Component, Scenario
+from packetloom.scenario.plan import Component, Scenario
+from packetloom.store.results import Results
 from packetloom.validate.comparison import Comparison, Row
 from packetloom.validate.theory import formulas
 from packetloom.validate.theory.replicates import predicted

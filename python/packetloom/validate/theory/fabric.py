@@ -8,8 +8,8 @@ import numpy as np
 import polars as pl
 
 from packetloom.control import greedy_matching, maximum_matching
-from packetloom.results import Results
-from packetloom.scenario import Scenario
+from packetloom.scenario.plan import Scenario
+from packetloom.store.results import Results
 from packetloom.validate.comparison import Comparison, Row
 from packetloom.validate.theory import formulas
 from packetloom.validate.theory.replicates import bounded, predicted

@@ -9,9 +9,9 @@ from typing import Any
 
 import polars as pl
 
-from packetloom.results import Results
-from packetloom.scenario import Component, Scenario
-from packetloom.storage import write_text
+from packetloom.common.files import write_text
+from packetloom.scenario.plan import Component, Scenario
+from packetloom.store.results import Results
 from packetloom.validate.comparison import Comparison, Known, Row
 from packetloom.validate.theory import formulas
 from packetloom.validate.theory.dcqcn import drawn_marked, fluid_marked

@@ -7,8 +7,8 @@ from typing import Any
 
 import polars as pl
 
-from packetloom.results import Results
-from packetloom.scenario import Scenario, Scheme
+from packetloom.scenario.plan import Scenario, Scheme
+from packetloom.store.results import Results
 from packetloom.validate.comparison import Comparison, Row
 from packetloom.validate.theory import formulas
 from packetloom.validate.theory.replicates import predicted

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from packetloom.confidence import half_interval
+from packetloom.common.confidence import half_interval
 from packetloom.validate.comparison import Row
 from packetloom.validate.draws import Span
 

@@ -11,7 +11,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from packetloom.results import Results
+from packetloom.store.results import Results
 from packetloom.validate.comparison import Comparison, Row
 from packetloom.validate.peers.agreement import PEERS_FOLDER
 from packetloom.validate.peers.conweave.rows import MANY_FLOWS, rows_of

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 import polars as pl
 
 from packetloom.errors import PacketloomError
-from packetloom.results import Results
+from packetloom.store.results import Results
 from packetloom.validate.comparison import Row
 from packetloom.validate.draws import Draws
 from packetloom.validate.peers.agreement import MEAN_WITHIN, P99_WITHIN, agreement, drawn

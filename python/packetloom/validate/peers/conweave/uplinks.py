@@ -6,7 +6,7 @@ import tomllib
 
 import polars as pl
 
-from packetloom.results import Results
+from packetloom.store.results import Results
 from packetloom.validate.peers.hpcc.settings import Settings, read_text
 
 

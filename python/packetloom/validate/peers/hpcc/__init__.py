@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from packetloom.errors import PacketloomError
-from packetloom.results import Results
+from packetloom.store.results import Results
 from packetloom.validate.comparison import Comparison, Row
 from packetloom.validate.peers.agreement import PEERS_FOLDER
 from packetloom.validate.peers.hpcc.rows import MANY_FLOWS, is_one_after_another, rows_of

@@ -6,8 +6,8 @@ from collections import Counter
 
 import polars as pl
 
-from packetloom.results import Results
-from packetloom.statistics import polars_frame
+from packetloom.stats.summary import polars_frame
+from packetloom.store.results import Results
 from packetloom.validate.peers.hpcc import measured
 from packetloom.validate.peers.hpcc.scenario import start_of
 from packetloom.validate.peers.hpcc.settings import Settings

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from packetloom.common.files import explain_os_error, write_text
 from packetloom.errors import PacketloomError
-from packetloom.storage import explain_os_error, write_text
 from packetloom.validate.peers.hpcc import measured
 from packetloom.validate.peers.hpcc.settings import DCQCN, DCTCP, HPCC, NO_CONTROL, TIMELY, Settings
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from packetloom.results import Results
+from packetloom.store.results import Results
 from packetloom.validate.comparison import Comparison, Row
 from packetloom.validate.peers.agreement import MEAN_WITHIN, NONE, PEERS_FOLDER, Deviations, agreement
 from packetloom.validate.peers.figures import missing

@@ -1,0 +1,52 @@
+"""`packetloom.run`: the same power as the command line."""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from packetloom.campaign.progress import Reporter, SilentReporter, reporter_for
+from packetloom.campaign.runner import run_plan
+from packetloom.campaign.schedule import Shard
+from packetloom.common import arguments
+from packetloom.scenario.plan import ScenarioSource, read_plan
+from packetloom.store.results import Results
+
+
+def run(
+    scenario: ScenarioSource,
+    output: str | Path | None = None,
+    *,
+    workers: int | None = None,
+    overrides: Sequence[str] = (),
+    progress: bool = True,
+    shard: str | None = None,
+    cache: bool = True,
+    ray: str | None = None,
+    audit: bool = False,
+    keep_older: bool = False,
+) -> Results:
+    """Runs a scenario (a file, a dict, a `Scenario`, or a results folder) and gives its results.
+
+    Without `output` the results go to a new temporary folder. Into a folder that holds part of them, only the
+    rest is run. `overrides` are `key=value` texts, as for `packetloom run --set`. `shard` is one such as `"2/8"`: only
+    that share of the cases is run. Without `cache` even cases with results from earlier runs are recomputed.
+    `ray` is a Ray cluster's `"HOST:PORT"`, or `"local"` to start Ray on this machine. With `audit` the invariants of
+    every simulation are checked as it runs, and `InvariantError` is raised if one is violated. Finished cases that
+    another build of packetloom computed are computed again, unless `keep_older`.
+    """
+    text = "a text such as"
+    share = None if shard is None else Shard.parse(arguments.instance("shard", shard, str, f'{text} "2/8"'))
+    address = None if ray is None else arguments.instance("ray", ray, str, f'{text} "local"')
+    given = None if output is None else arguments.path("output", output)
+    limit = arguments.workers(workers)
+    keep, checked = arguments.flag("cache", cache), arguments.flag("audit", audit)
+    reporter: Reporter = reporter_for(sys.stderr) if arguments.flag("progress", progress) else SilentReporter()
+    plan = read_plan(scenario, overrides)
+    folder = Path(tempfile.mkdtemp(prefix="packetloom-")) if given is None else given
+    older = arguments.flag("keep_older", keep_older)
+    return run_plan(
+        plan, folder, limit, reporter, shard=share, cache=keep, ray=address, audit=checked, keep_older=older
+    )

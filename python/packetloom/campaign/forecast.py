@@ -1,0 +1,192 @@
+"""What a campaign will cost: packet-hops, processor time, memory and disk, before it runs.
+
+How much the network has to carry follows from the traffic; what a packet costs on this machine comes from a trial, the
+first packets of one case of each scheme (`crates/packetloom/src/simulation/trial.rs`).
+"""
+
+from __future__ import annotations
+
+import resource
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+
+from packetloom import _core
+from packetloom.campaign.progress import duration_text
+from packetloom.campaign.recorded_bytes import (
+    CASE_DISK_BYTES,
+    FOLDER_DISK_BYTES,
+    RUN_MEMORY_BYTES,
+    TABLES_MEMORY_BYTES,
+    Expected,
+    recorded_of,
+)
+from packetloom.common.machine import usable_cores
+from packetloom.common.quantities import significant, size_said_roughly
+from packetloom.errors import PacketloomError
+from packetloom.scenario.plan import Plan, plan_from_text
+
+MOST_CASES = 60
+"""So many cases are looked at; the others are taken to be like them."""
+SPREAD = 2_654_435_761
+"""Multiplied by a count, it spreads numbers evenly over any range (Knuth, TAOCP 3, §6.4)."""
+FEW_HOPS = 2e6
+"""Below so many packet-hops a campaign takes less than a second, and no trial is made."""
+HOPS_PER_CPU_S = 1e7
+"""What a fast scheme does, in such a campaign."""
+ANSWERS = 2.0
+"""Packets for each of data where every packet is acknowledged."""
+COMMAND_CPU_S = 1.0
+"""Until the first case begins, and for the tables and the diagnosis at the end."""
+FLOW_CPU_S = 2e-6
+CASE_CPU_S = 0.03
+"""Besides the simulation: of each flow, and of each case, until its tables are on disk."""
+LONG_S = 600.0
+"""Above it a person wants to know what would take less."""
+RUNGS = ("steady", "links", "flows")
+
+
+@dataclass(frozen=True, slots=True)
+class Forecast:
+    """What cases cost together, as far as it can be known."""
+
+    packet_hops: float
+    cpu_s: float
+    longest_s: float
+    memory_bytes: float
+    disk_bytes: float
+    unknown: tuple[str, ...]
+    """Schemes whose cases last until something happens that can't be foreseen."""
+    workers: int
+
+    @property
+    def wall_s(self) -> float:
+        """How long a person waits."""
+        return max(self.cpu_s / self.workers, self.longest_s)
+
+    @property
+    def text(self) -> str:
+        """In a line."""
+        if self.cpu_s < COMMAND_CPU_S + 1:
+            rest = f"; not known for {', '.join(self.unknown)}, which depends on what happens" if self.unknown else ""
+            return f"takes a second or two{rest}"
+        least = "at least " if self.unknown else "about "
+        cores = f", {duration_text(self.wall_s)} on {self.workers} cores" if self.workers > 1 else ""
+        told = (
+            f"{least}{duration_text(self.cpu_s)} of processor time{cores}; {hops_text(self.packet_hops)} packet-hops, "
+            f"{size_said_roughly(self.memory_bytes)} of memory, {size_said_roughly(self.disk_bytes)} of disk"
+        )
+        rest = f"; not known for {', '.join(self.unknown)}" if self.unknown else ""
+        return told + rest
+
+
+def told(cost: Forecast, plan: Plan) -> list[str]:
+    """What cases cost, and, where that is long, what would take less."""
+    lines = [f"cost: {cost.text}"]
+    if cost.wall_s > LONG_S:
+        lines.append(f"warning: more than {duration_text(LONG_S)}: {'; or '.join(_less(plan))}")
+    return lines
+
+
+def _less(plan: Plan) -> list[str]:
+    """What would take less: an estimate that this scenario allows, fewer seeds, or fewer flows."""
+    ways = []
+    for rung in RUNGS:
+        with suppress(PacketloomError):
+            plan_from_text(plan.text, plan.format, plan.origin, [f"run.fidelity={rung}"])
+            ways.append(f"--set run.fidelity={rung} estimates it (packetloom fidelity measures the error)")
+            break
+    seeds = {case.parameters["seed"] for case in plan.cases}
+    if len(seeds) > 1:
+        ways.append(f"--set run.seeds=1 takes 1/{len(seeds)} of it")
+    if plan.cases[0].parameters["load"] is not None:
+        ways.append("--set run.flows=N, with fewer flows than now")
+    return ways or ["run it on more cores (docs/campaigns.md), or with smaller messages"]
+
+
+def hops_text(hops: float) -> str:
+    """Packet-hops, short."""
+    for unit, size in (("billion", 1e9), ("million", 1e6)):
+        if hops >= size:
+            return f"{significant(hops / size, 2)} {unit}"
+    return f"{significant(hops, 2)}"
+
+
+def forecast(cases: Sequence[_core.Case], workers: int | None = None) -> Forecast:
+    """What these cases cost on this machine."""
+    workers = workers or len(usable_cores())
+    schemes: defaultdict[str, list[_core.Case]] = defaultdict(list)
+    for case in cases:
+        schemes[str(case.parameters["scheme"])].append(case)
+    most = max(1, MOST_CASES // len(schemes))
+    looked_at = {scheme: _some(of_it, most) for scheme, of_it in schemes.items()}
+    before = _peak_memory_bytes()
+    costs = _few(looked_at, len(cases)) or {scheme: _tried(some) for scheme, some in looked_at.items()}
+    of_a_network_bytes = _peak_memory_bytes() - before
+    hops = cpu_s = longest_s = disk = most_memory = 0.0
+    for scheme, known in costs.items():
+        for case, cost in known:
+            like_it = len(schemes[scheme]) / len(known)
+            alone_s = cost.cpu_s + CASE_CPU_S + cost.flows * FLOW_CPU_S
+            hops, cpu_s = hops + like_it * cost.packet_hops, cpu_s + like_it * alone_s
+            longest_s = max(longest_s, alone_s)
+            recorded = recorded_of(case, cost)
+            disk += like_it * recorded.disk_bytes
+            most_memory = max(most_memory, recorded.memory_bytes)
+    at_once = min(workers, len(cases))
+    now = max(RUN_MEMORY_BYTES, _peak_memory_bytes() + TABLES_MEMORY_BYTES)
+    memory = now + (at_once - 1) * of_a_network_bytes + at_once * most_memory
+    unknown = tuple(scheme for scheme, known in costs.items() if not known)
+    disk += CASE_DISK_BYTES * sum(len(schemes[scheme]) for scheme in unknown)
+    command_s = COMMAND_CPU_S
+    return Forecast(hops, cpu_s + command_s, longest_s + command_s, memory, disk + FOLDER_DISK_BYTES, unknown, workers)
+
+
+def _some(cases: Sequence[_core.Case], most: int) -> list[_core.Case]:
+    """All, or so many, spread over all points of the grid and all seeds."""
+    if len(cases) <= most:
+        return list(cases)
+    return [cases[nth * SPREAD % len(cases)] for nth in range(most)]
+
+
+Costs = dict[str, list[tuple[_core.Case, Expected]]]
+"""For each scheme some of its cases, and what they cost."""
+
+
+def _few(looked_at: Mapping[str, Sequence[_core.Case]], cases: int) -> Costs | None:
+    """The costs, where the traffic alone tells that they are small."""
+    demands = {scheme: [(case, case.demand()) for case in some] for scheme, some in looked_at.items()}
+    known = [demand for of_scheme in demands.values() for _, demand in of_scheme if demand]
+    looked = sum(map(len, demands.values()))
+    if len(known) < looked or ANSWERS * sum(hops for _, hops in known) * cases / looked > FEW_HOPS:
+        return None
+    return {
+        scheme: [
+            (case, Expected(one[0], ANSWERS * one[1], ANSWERS * one[1] / HOPS_PER_CPU_S))
+            for case, one in of_scheme
+            if one
+        ]
+        for scheme, of_scheme in demands.items()
+    }
+
+
+def _tried(cases: Sequence[_core.Case]) -> list[tuple[_core.Case, Expected]]:
+    """The costs, by a trial of the case at the highest load, whose queues are longest."""
+    tried = max(cases, key=_load)
+    trial = _core.Trial(tried)
+    found = []
+    for case in cases:
+        if (cost := trial.cost_of(case)) is not None:
+            slower = _load(tried) / _load(case) if _load(case) else 1.0
+            port_s = slower * cost.simulated_s * cost.ports
+            found.append((case, Expected(cost.flows, cost.packet_hops, cost.cpu_s, port_s, cost.operations)))
+    return found
+
+
+def _load(case: _core.Case) -> float:
+    return float(case.parameters["load"] or 0)
+
+
+def _peak_memory_bytes() -> float:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024.0

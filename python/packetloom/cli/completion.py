@@ -1,0 +1,62 @@
+"""What the shell offers at Tab: names, each with what it is. Each list is loaded as it is asked for."""
+
+from __future__ import annotations
+
+Offered = list[str]
+
+
+def _begins(known: list[str], incomplete: str) -> Offered:
+    return [one for one in known if one.startswith(incomplete)]
+
+
+def sections(incomplete: str) -> Offered:
+    """What `list` can be asked for."""
+    from packetloom.cli import catalogue
+
+    return _begins(catalogue.sections(), incomplete)
+
+
+def figures(incomplete: str) -> Offered:
+    """What `plot` draws."""
+    from packetloom.cli.catalogue import entries
+
+    return _begins(list(entries("figures")), incomplete)
+
+
+def papers(incomplete: str) -> Offered:
+    """What `reproduce` redoes."""
+    from packetloom.cli.catalogue import entries
+
+    return _begins(list(entries("papers")), incomplete)
+
+
+def components(incomplete: str) -> Offered:
+    """What `explain` explains; a queue and a transport may share a name."""
+    import json
+
+    from packetloom import _core
+
+    kinds = [component["kind"] for component in json.loads(_core.registry())]
+    return _begins(list(dict.fromkeys(kinds)), incomplete)
+
+
+def fabrics(incomplete: str) -> Offered:
+    """What `new` can lay out; a file's name is completed by hand."""
+    from packetloom.new.fabrics import FABRICS
+
+    return _begins(list(FABRICS), incomplete)
+
+
+def workloads(incomplete: str) -> Offered:
+    """What `new` can send over it."""
+    from packetloom.new import choices
+
+    return _begins(list(choices.workloads()), incomplete)
+
+
+def schemes(incomplete: str) -> Offered:
+    """What `new` has recipes for; of several with commas between, the last is completed."""
+    from packetloom.new.recipes import ALIASES, RECIPES
+
+    before, comma, last = incomplete.rpartition(",")
+    return [f"{before}{comma}{one}" for one in _begins([*RECIPES, *ALIASES], last)]

@@ -1,0 +1,421 @@
+"""Figures with matplotlib: for notebooks, and for print."""
+
+from __future__ import annotations
+
+import math
+import re
+import textwrap
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, replace
+from difflib import get_close_matches
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import matplotlib as mpl
+import matplotlib.pyplot as plt
+import numpy as np
+from matplotlib import font_manager
+from matplotlib.axes import Axes
+from matplotlib.axis import Axis, XAxis
+from matplotlib.backend_bases import FigureCanvasBase
+from matplotlib.ticker import FuncFormatter, Locator, LogLocator, MaxNLocator, NullFormatter
+
+from packetloom.common import arguments
+from packetloom.errors import PacketloomError
+from packetloom.report.figures import Choice, chart
+from packetloom.report.panels import Curve, Dots, HeatMap, Panel, Stack, apart, errors_of
+from packetloom.stats.curves import SomeResults, Style, style_at
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+MARKERS = "osD^vPX"
+LINES: tuple[Any, ...] = ("-", "--", ":", "-.", (0, (7, 2, 2, 2, 2, 2)))
+BAND_WIDTH = 7.0
+OPEN_BAND = 5.0
+"""How many times its lower end a band without an upper one is drawn up to."""
+HATCHES = ("", "///", "...", "xxx", "\\\\\\")
+SIZE_INCHES = (6.4, 4.2)
+COLUMNS_INCHES = {1: 3.33, 2: 7.0}
+"""Wide: a column of a paper in two columns, and both."""
+AXES_INCHES, LEAST_INCHES, LEGEND_LINE_INCHES, NAME_LINE_INCHES = 2.2, 1.2, 0.15, 0.135
+"""High."""
+LEAST_SPAN = 0.05
+"""Numbers that differ by less than this share of them would be stretched over the whole axis, so it begins at zero."""
+LONGEST_TITLE = 32
+"""Letters of an axis' title in a line."""
+NAMES_SHARE = 0.42
+"""The part of a figure's width that names may take."""
+PATHS = re.compile(
+    r"\b(?:topology|workload|scheme|fault|run|measure|transport|queue|routing|nic|arrivals|pattern)\.(?:[0-9]+\.)?"
+)
+"""What stands before a key's own name."""
+GENERIC_FONTS = ("serif", "sans-serif", "monospace")
+PRINT: dict[Any, Any] = {
+    "font.size": 8,
+    "axes.titlesize": 8,
+    "lines.linewidth": 1.2,
+    "lines.markersize": 3,
+    "errorbar.capsize": 2,
+    "pdf.fonttype": 42,  # TrueType, embedded: publishers refuse Type 3
+    "svg.fonttype": "path",
+    "svg.hashsalt": "packetloom",  # the same numbers give the same file
+}
+LONG_X_AXIS, LONG_Y_AXIS = 200, 3_000
+"""From one end of a logarithmic axis to the other: beyond, labels 1, 2, 5 would touch."""
+MANY_NAMES = 4
+LETTERS_PER_INCH = 16
+SUFFIXES = ((1e9, "G"), (1e6, "M"), (1e3, "k"))
+
+
+def plot(figure: str, results: SomeResults, ax: Axes | None = None, **choices: Choice) -> Axes:
+    """Draws a figure (`packetloom list` names them) on these axes, or on new ones, and returns them.
+
+    Choices are `load`, `statistic` and `bin`, where the figure has them.
+    """
+    if ax is not None:
+        arguments.instance("ax", ax, Axes, "matplotlib's Axes")
+    panel = _panel(figure, results, choices)
+    ax = ax or plt.subplots(figsize=SIZE_INCHES, layout="constrained")[1]
+    draw(panel, ax)
+    if ax.get_legend_handles_labels()[0]:
+        ax.legend(fontsize="small")
+    return ax
+
+
+@dataclass(frozen=True, slots=True)
+class Sheet:
+    """How a figure is printed."""
+
+    columns: int = 1
+    """Of a paper in two columns: how many the figure takes."""
+    width_inches: float | None = None
+    """Instead: how wide it is."""
+    font: str | None = None
+    font_size: float = 8.0
+    schemes: tuple[str, ...] = ()
+    """Only these, each with all its variants; all if none is named."""
+
+    @property
+    def width(self) -> float:
+        """In inches."""
+        return COLUMNS_INCHES[self.columns] if self.width_inches is None else self.width_inches
+
+    def settings(self) -> dict[Any, Any]:
+        """For matplotlib."""
+        font = {} if self.font is None else {"font.family": self.font, "pgf.rcfonts": False}
+        return PRINT | {"font.size": self.font_size, "axes.titlesize": self.font_size} | font
+
+
+def save_figure(
+    name: str, results: SomeResults, output: Path, choices: Mapping[str, Choice], sheet: Sheet | None = None
+) -> None:
+    """Draws a figure into a file, as wide as a paper's column unless `sheet` says so; its ending says the format."""
+    sheet = sheet or Sheet()
+    panel = _of_schemes(_panel(name, results, choices), sheet.schemes)
+    formats = FigureCanvasBase.get_supported_filetypes()
+    if output.suffix.lstrip(".").lower() not in formats:
+        raise PacketloomError(
+            f"{output}: end the name in one of {', '.join(f'.{ending}' for ending in sorted(formats))}"
+        )
+    _check_font(sheet.font)
+    is_tex = output.suffix.lower() == ".pgf"
+    with mpl.rc_context(sheet.settings()), _spelling(is_tex):
+        figure, ax = plt.subplots(figsize=(sheet.width, AXES_INCHES), layout="constrained")
+        draw(panel, ax)
+        lines = _legend_above(figure, [ax], columns=2 * sheet.columns)
+        figure.set_figheight(_height(panel, sheet.width) + lines * LEGEND_LINE_INCHES)
+        try:
+            figure.savefig(output, dpi=300, **_undated(output))
+        except OSError as error:
+            raise PacketloomError(f"{output}: {error.strerror}") from None
+        except (RuntimeError, ValueError) as error:
+            if not is_tex:
+                raise
+            reason = str(error).splitlines()[0] if str(error) else "it failed"
+            raise PacketloomError(
+                f"{output}: PGF is measured by LaTeX ({mpl.rcParams['pgf.texsystem']}): {reason}"
+            ) from None
+        finally:
+            plt.close(figure)
+
+
+def _check_font(font: str | None) -> None:
+    if font is None or font in GENERIC_FONTS:
+        return
+    known = sorted({one.name for one in font_manager.fontManager.ttflist})
+    if font not in known:
+        near = get_close_matches(font, known) or known
+        raise PacketloomError(f"there is no font {font!r} here; there are {', '.join((*GENERIC_FONTS, *near[:8]))}")
+
+
+def _of_schemes(panel: Panel, schemes: Sequence[str]) -> Panel:
+    """Only the marks of these schemes, with whatever sets their variants apart."""
+    if not schemes:
+        return panel
+    labels = [mark.label for mark in panel.marks if isinstance(mark, Curve | Dots)]
+    for scheme in schemes:
+        if not any(_is_of(label, scheme) for label in labels):
+            raise PacketloomError(f"there is no scheme {scheme!r} in this figure; there are {', '.join(labels)}")
+    kept = [
+        mark
+        for mark in panel.marks
+        if not isinstance(mark, Curve | Dots) or any(_is_of(mark.label, scheme) for scheme in schemes)
+    ]
+    return replace(panel, marks=kept)
+
+
+def _is_of(label: str, scheme: str) -> bool:
+    return label == scheme or label.startswith((f"{scheme}, ", f"{scheme} ["))
+
+
+def _height(panel: Panel, width: float) -> float:
+    """In inches: of dots beside their names, what these take."""
+    names = _names_beside([mark for mark in panel.marks if isinstance(mark, Dots)])
+    if not names:
+        return AXES_INCHES
+    lines = sum(name.count("\n") + 1 for name in _wrapped(names, width))
+    return max(LEAST_INCHES, 0.5 + lines * NAME_LINE_INCHES + 0.05 * len(names))
+
+
+def plot_panels(panels: Sequence[Panel], columns: int) -> Figure:
+    """Several panels, and one legend for all."""
+    columns = min(columns, len(panels))
+    rows = -(-len(panels) // columns)
+    figure, axes = plt.subplots(rows, columns, figsize=(4.5 * columns, 3.6 * rows), layout="constrained", squeeze=False)
+    for panel, ax in zip(panels, axes.flat, strict=False):
+        draw(panel, ax)
+    for ax in axes.flat[len(panels) :]:
+        ax.set_axis_off()
+    _legend_above(figure, list(axes.flat), columns=5)
+    return figure
+
+
+IS_FOR_TEX: ContextVar[bool] = ContextVar("IS_FOR_TEX", default=False)
+"""Whether LaTeX reads what is drawn."""
+TEX = str.maketrans(
+    {
+        "\\": r"\textbackslash{}",
+        "$": r"\textdollar{}",
+        "~": r"\textasciitilde{}",
+        "#": r"\#",
+        "&": r"\&",
+        "{": r"\{",
+        "}": r"\}",
+    }
+)
+"""What LaTeX takes for commands, but for what matplotlib escapes: the sign of per cent, carets and underscores."""
+
+
+@contextmanager
+def _spelling(is_tex: bool) -> Iterator[None]:
+    """Names are spelt as LaTeX reads them."""
+    before = IS_FOR_TEX.set(is_tex)
+    try:
+        yield
+    finally:
+        IS_FOR_TEX.reset(before)
+
+
+def literal(name: str) -> str:
+    """A name as it is: to matplotlib, dollars are mathematics, and a label that begins with _ is none."""
+    escaped = name.translate(TEX) if IS_FOR_TEX.get() else name.replace("$", r"\$")
+    return f" {escaped}" if escaped.startswith("_") else escaped
+
+
+def _panel(figure: str, results: SomeResults, choices: Mapping[str, Choice]) -> Panel:
+    drawn = chart(arguments.instance("figure", figure, str, "a name that `packetloom list` shows"), results)
+    for name, value in choices.items():
+        if not isinstance(value, str | int | float | None):
+            raise arguments.wrong(name, value, "a text or a number")
+    for choice in choices.keys() - set(drawn.choices):
+        raise PacketloomError(f"the figure {figure} has no option --{choice}")
+    return drawn.panel(choices)
+
+
+def _undated(output: Path) -> dict[str, Any]:
+    """Without the moment, so that the same numbers give the same file."""
+    moment = {".pdf": "CreationDate", ".svg": "Date", ".svgz": "Date"}.get(output.suffix.lower())
+    return {"metadata": {moment: None}} if moment else {}
+
+
+def _legend_above(figure: Figure, axes: Sequence[Axes], columns: int) -> int:
+    """Each label once, above everything, where it hides nothing. How many lines it takes."""
+    handles = {label: handle for ax in axes for handle, label in zip(*ax.get_legend_handles_labels(), strict=True)}
+    if not handles:
+        return 0
+    letters = max(map(len, handles)) + 6  # and what precedes the words
+    fitting = max(1, min(columns, int(figure.get_figwidth() * LETTERS_PER_INCH / letters)))
+    lines = -(-len(handles) // fitting)
+    even = -(-len(handles) // lines)
+    figure.legend(
+        handles.values(), handles.keys(), loc="outside upper center", ncols=even, fontsize="small", frameon=False
+    )
+    return lines
+
+
+def draw(panel: Panel, ax: Axes) -> None:
+    """Draws a panel on axes, all but its legend."""
+    dots = [mark for mark in panel.marks if isinstance(mark, Dots)]
+    is_beside = bool(_names_beside(dots))
+    if is_beside:
+        _draw_beside(dots, ax)
+    else:
+        _draw_dots(dots, ax)
+    for mark in apart(panel.marks):
+        match mark:
+            case Curve():
+                _draw_curve(mark, ax)
+            case Stack():
+                bottom = [0.0] * len(mark.x)
+                for place, layer in enumerate(mark.layers):
+                    look = style_at(place)
+                    hatch = HATCHES[look.dash % len(HATCHES)]
+                    ax.bar(mark.x, layer, bottom=bottom, color=look.colour, hatch=hatch, width=0.9)
+                    bottom = [below + height for below, height in zip(bottom, layer, strict=True)]
+            case HeatMap():
+                image = ax.imshow(mark.rows, origin="lower", aspect="auto", interpolation="nearest")
+                ax.figure.colorbar(image, ax=ax, label=mark.unit)
+    values, set_scale, set_ends = (
+        (ax.xaxis, ax.set_xscale, ax.set_xlim) if is_beside else (ax.yaxis, ax.set_yscale, ax.set_ylim)
+    )
+    if panel.log_x:
+        ax.set_xscale("log")
+        log_ticks(ax.xaxis)
+    if panel.log_y:
+        set_scale("log")
+    if (ends := _ends(panel)) is not None:
+        set_ends(*ends)
+    if panel.log_y:
+        log_ticks(values)
+    ax.set_title(panel.title)
+    titles = (panel.x_title, _log_title(panel.y_title, panel.log_y))
+    x_title, y_title = titles[::-1] if is_beside else (_log_title(titles[0], panel.log_x), titles[1])
+    ax.set_xlabel(x_title)
+    ax.set_ylabel("\n".join(textwrap.wrap(y_title, LONGEST_TITLE)) if "$" not in y_title else y_title)
+    if not any(isinstance(mark, HeatMap) for mark in panel.marks):
+        ax.grid(visible=True, alpha=0.3)
+    ax.set_axisbelow(True)
+
+
+def _log_title(title: str, is_log: bool) -> str:
+    return f"{title}, log scale" if is_log and title else title
+
+
+def _ends(panel: Panel) -> tuple[float, float] | None:
+    """The ends of an axis of values that would else stretch a small difference over all of it."""
+    numbers = [
+        value
+        for mark in panel.marks
+        if isinstance(mark, Curve | Dots)
+        for value in (*mark.y, *mark.low, *mark.high)
+        if value is not None and math.isfinite(value)
+    ]
+    if not numbers or min(numbers) <= 0:
+        return None
+    low, high = min(numbers), max(numbers)
+    if panel.log_y:
+        return (low / 1.2, high * 1.2) if high < 1.1 * low else None
+    return (0.0, 1.2 * high) if high - low < LEAST_SPAN * (low + high) / 2 else None
+
+
+def _draw_curve(mark: Curve, ax: Axes) -> None:
+    look = line_look(mark.look) | ({} if mark.points else {"marker": "none"})
+    drawstyle = "steps-post" if mark.step else "default"
+    _draw_bands(mark, mark.x, ax)
+    ax.errorbar(mark.x, mark.y, yerr=errors_of(mark), label=literal(mark.label), drawstyle=drawstyle, **look)
+
+
+def _draw_dots(dots: Sequence[Dots], ax: Axes) -> None:
+    """Beside each other above each name, which stands below."""
+    names = list(dict.fromkeys(name for mark in dots for name in mark.x))
+    width = 0.7 / max(len(dots), 1)
+    for place, mark in enumerate(dots):
+        aside = (place - (len(dots) - 1) / 2) * width
+        positions = np.array([names.index(name) for name in mark.x]) + aside
+        look = line_look(mark.look) | {"linestyle": "none"}
+        _draw_bands(mark, positions.tolist(), ax)
+        ax.errorbar(positions, mark.y, yerr=errors_of(mark), label=literal(mark.label), **look)
+    if names:
+        ax.set_xticks(range(len(names)), [literal(name).replace(" to ", "\nto ") for name in names])
+        ax.set_xlim(-0.6, len(names) - 0.4)
+        if len(names) > MANY_NAMES:
+            plt.setp(ax.get_xticklabels(), rotation=40, ha="right", rotation_mode="anchor")
+
+
+def _names_beside(dots: Sequence[Dots]) -> list[str]:
+    """The names of dots that have a line each, as in a list; none where dots share names."""
+    if not dots or not all(list(mark.x) == [mark.label] for mark in dots):
+        return []
+    return [mark.label for mark in dots]
+
+
+def _draw_beside(dots: Sequence[Dots], ax: Axes) -> None:
+    """A line for each, beside its name: names of any length can be read, and what is further to the right is more."""
+    names = _wrapped([mark.label for mark in dots], _width_of(ax))
+    for place, mark in enumerate(dots):
+        look = line_look(mark.look) | {"linestyle": "none"}
+        for band in mark.bands:
+            if band is not None:
+                low, high = band
+                top = OPEN_BAND * low if high is None else high
+                ax.hlines(place, low, top, color=mark.look.colour, linewidth=BAND_WIDTH, alpha=0.3)
+        ax.errorbar(mark.y, [place], xerr=errors_of(mark), label="_nolegend_", **look)
+    ax.set_yticks(range(len(dots)), [literal(name) for name in names])
+    ax.set_ylim(len(dots) - 0.4, -0.6)
+
+
+def _width_of(ax: Axes) -> float:
+    figure = ax.get_figure(root=True)
+    return COLUMNS_INCHES[1] if figure is None else float(figure.get_figwidth())
+
+
+def _wrapped(names: Sequence[str], width: float) -> list[str]:
+    """Names in lines that leave the greater part of a figure to its numbers; without the sections that keys are of."""
+    short = [PATHS.sub("", name) for name in names]
+    short = short if len(set(short)) == len(set(names)) else list(names)
+    letters = max(14, int(NAMES_SHARE * width * LETTERS_PER_INCH))
+    return ["\n".join(textwrap.wrap(name, letters)) or name for name in short]
+
+
+def _draw_bands(mark: Curve | Dots, places: Sequence[float], ax: Axes) -> None:
+    """Shaded: where packets would be. A band without an upper end is cut off."""
+    for x, band in zip(places, mark.bands, strict=False):
+        if band is not None:
+            low, high = band
+            top = OPEN_BAND * low if high is None else high
+            ax.vlines(x, low, top, color=mark.look.colour, linewidth=BAND_WIDTH, alpha=0.3)
+
+
+def line_look(look: Style) -> dict[str, Any]:
+    """A series as a line: colour, marker and dashes."""
+    return {
+        "color": look.colour,
+        "marker": MARKERS[look.marker % len(MARKERS)],
+        "linestyle": LINES[look.dash % len(LINES)],
+    }
+
+
+def log_ticks(axis: Axis) -> None:
+    """A logarithmic axis whose labels read 1, 2, 5, 10, 1k, not as powers; 1, 10, 100 where it is long; between
+    them minor ticks. A short one has ticks as if it were linear, so that no axis has but one."""
+    low, high = axis.get_view_interval()
+    long = LONG_X_AXIS if isinstance(axis, XAxis) else LONG_Y_AXIS
+    locator: Locator = LogLocator(subs=(1.0, 2.0, 5.0) if high <= long * low else (1.0,))
+    minor: Locator = LogLocator(subs=range(2, 10), numticks=50)
+    if sum(low <= tick <= high for tick in locator.tick_values(low, high)) < 2:
+        locator, minor = MaxNLocator(4, steps=[1, 2, 5, 10]), MaxNLocator(16, steps=[1, 2, 5, 10])
+    axis.set_major_locator(locator)
+    axis.set_minor_locator(minor)
+    axis.set_major_formatter(FuncFormatter(lambda value, _: tick_text(value)))
+    axis.set_minor_formatter(NullFormatter())
+
+
+def tick_text(value: float) -> str:
+    """A number with a suffix instead of zeros."""
+    for factor, suffix in SUFFIXES:
+        if value >= factor:
+            return f"{value / factor:g}{suffix}"
+    return f"{value:g}"

@@ -1,0 +1,200 @@
+"""How fast jobs went: repetitions, the roofline, communication that no computing hides, bus bandwidth by network.
+
+Kinds of operations and networks are never averaged together: an all-reduce inside a server says nothing of one across
+the fabric.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import polars as pl
+from rich import box
+from rich.console import Console
+from rich.table import Table
+
+from packetloom.common.confidence import half_interval
+from packetloom.common.quantities import said_within, significant
+from packetloom.report.waits.tables import labelled
+from packetloom.stats.collectives import Kind, bus_gbps, exposed_ns, operations_of
+from packetloom.stats.curves import SomeResults, as_list
+from packetloom.store.case_rows import CaseRow
+from packetloom.store.results import Results
+
+MOST_KINDS = 4
+LONGEST_WORD = 20
+"""Words of a scheme's or a grid's names that are longer are broken."""
+ROOFLINE = (
+    "Roofline: what the busiest rank computes, or what the busiest NIC takes for its messages at its full rate, "
+    "without headers, whichever is more: no repetition can be below 1."
+)
+MOST_CHOSEN = 2
+"""So many of a library's choices are named."""
+EXPOSED = "Exposed communication: a repetition's time beyond what its busiest rank computes."
+BUS = "Bus bandwidth: of all operations of a kind, their bytes times the kind's factor, over their time."
+
+
+@dataclass(slots=True)
+class Speed:
+    """What a scheme's jobs did under a load: of each quantity a number for each seed."""
+
+    label: str
+    load: float | None
+    source: int
+    took: list[float] = field(default_factory=list)
+    ratios: list[float] = field(default_factory=list)
+    exposed: list[float] = field(default_factory=list)
+    buses: dict[Kind, list[float]] = field(default_factory=dict)
+    chosen: list[str] = field(default_factory=list)
+    undone: int = 0
+    repetitions: int = 0
+
+
+def speeds(results: SomeResults) -> list[Speed]:
+    """How fast the jobs of each label were, at each load."""
+    several = as_list(results)
+    found: dict[tuple[str, float | None, int], Speed] = {}
+    for label, row, table in labelled(several, "iterations"):
+        for (source,), own in table.group_by("source", maintain_order=True):
+            speed = _speed(found, label, row, int(str(source)))
+            done = own.filter(pl.col("jct_ns").is_not_nan())
+            speed.undone += own.height - done.height
+            speed.repetitions += own.height
+            if done.height:
+                speed.took.append(_mean(done["jct_ns"]))
+                speed.exposed.append(_mean(exposed_ns(own)))
+                ratios = done["jct_ratio"].drop_nans()
+                speed.ratios += [_mean(ratios)] if len(ratios) else []
+    for label, row, table in labelled(several, "jobs"):
+        for (source,), own in table.group_by("source", maintain_order=True):
+            speed = _speed(found, label, row, int(str(source)))
+            for kind, operations in operations_of(own):
+                speed.buses.setdefault(kind, []).append(bus_gbps(operations))
+                speed.chosen += [one for one in _chosen(operations) if one not in speed.chosen]
+    return list(found.values())
+
+
+def _speed(found: dict[tuple[str, float | None, int], Speed], label: str, row: CaseRow, source: int) -> Speed:
+    return found.setdefault((label, row.load, source), Speed(label, row.load, source))
+
+
+def _chosen(operations: pl.DataFrame) -> list[str]:
+    """What a library chose for operations of a kind, in words; nothing where none did."""
+    if "library" not in operations.columns:
+        return []
+    rows = operations.filter(pl.col("library") != "plain").unique(
+        ["algorithm", "protocol", "channels"], maintain_order=True
+    )
+    return [
+        f"{row['algorithm']}, {row['protocol']}, {row['channels']} channel{'s' * (row['channels'] > 1)}"
+        for row in rows.iter_rows(named=True)
+    ]
+
+
+def _mean(values: pl.Series) -> float:
+    return float(values.to_numpy().mean())
+
+
+def table_of(found: Sequence[Speed]) -> tuple[list[str], list[list[str]]]:
+    """Headings and lines; columns that nothing has are left out."""
+    kinds = list(dict.fromkeys(kind for one in found for kind in one.buses))
+    has_networks = len({kind.network for kind in kinds}) > 1
+    has_sources = len({one.source for one in found}) > 1
+    has_loads = len({one.load for one in found}) > 1
+    shown = kinds[:MOST_KINDS]
+    header = [
+        "scheme",
+        "load",
+        "a repetition\ntakes",
+        "over the\nroofline",
+        "exposed\ncommunication",
+        *(f"bus bandwidth,\n{kind.text(has_networks=has_networks)}" for kind in shown),
+        "the library\nchose",
+        "not done",
+    ]
+    lines = [
+        [
+            _label(one, has_sources=has_sources),
+            f"{one.load:g}" if has_loads and one.load is not None else "",
+            _cell(one.took, "ns") or "did not finish",
+            _cell(one.ratios, "ratio"),
+            _exposed(one),
+            *(_cell(one.buses.get(kind, ()), "gbps") for kind in shown),
+            "; ".join(one.chosen[:MOST_CHOSEN]) + ("; ..." if len(one.chosen) > MOST_CHOSEN else ""),
+            f"{one.undone} of {one.repetitions}" if one.undone else "",
+        ]
+        for one in found
+    ]
+    kept = [place for place in range(len(header)) if any(line[place] for line in lines)]
+    return [header[place] for place in kept], [[line[place] for place in kept] for line in lines]
+
+
+def _label(one: Speed, *, has_sources: bool) -> str:
+    """A scheme and its point of the grid, without the section that is clear."""
+    label = one.label.replace(", topology.", ", ")
+    return f"{label}, workload {one.source}" if has_sources else label
+
+
+def _cell(values: Sequence[float], unit: str) -> str:
+    if not values:
+        return ""
+    return said_within(sum(values) / len(values), half_interval(values) if len(values) > 1 else None, unit)
+
+
+def _exposed(one: Speed) -> str:
+    text = _cell(one.exposed, "ns")
+    took = sum(one.took)
+    return f"{text} ({significant(100 * sum(one.exposed) / took, 2)} %)" if text and took else text
+
+
+def notes_of(found: Sequence[Speed]) -> list[str]:
+    """What the columns mean, as far as they are there."""
+    kinds = len({kind for one in found for kind in one.buses})
+    left_out = f" Of {kinds} kinds the first {MOST_KINDS} are shown." if kinds > MOST_KINDS else ""
+    notes = [(any(one.ratios for one in found), ROOFLINE), (True, EXPOSED), (kinds > 0, BUS + left_out)]
+    return [note for is_there, note in notes if is_there]
+
+
+def print_jobs(found: Sequence[Speed], console: Console) -> None:
+    """The table of jobs, in the terminal."""
+    header, lines = table_of(found)
+    table = _table(header, lines, None)
+    if console.measure(table, options=console.options.update(max_width=1000)).maximum > console.width:
+        words = [len(word) for line in lines for word in line[0].split()]
+        table = _table(header, lines, min(max(words, default=LONGEST_WORD), LONGEST_WORD))
+    console.print(table)
+    for note in notes_of(found):
+        console.print(note, style="dim", markup=False)
+
+
+def _table(header: Sequence[str], lines: Sequence[Sequence[str]], name_width: int | None) -> Table:
+    """With names as wide as they are, or broken into lines of this width."""
+    table = Table(
+        title="Jobs",
+        box=box.SIMPLE_HEAD,
+        title_justify="left",
+        title_style="bold",
+        pad_edge=False,
+        padding=(0, 1, 0, 0),
+    )
+    for place, heading in enumerate(header):
+        width = None if place else name_width
+        table.add_column(heading, justify="right" if place else "left", overflow="fold", width=width)
+    for line in lines:
+        table.add_row(*line)
+    return table
+
+
+def has_only_jobs(several: Sequence[Results]) -> bool:
+    """Whether all that is measured are messages of jobs: their slowdowns say nothing of the jobs."""
+    for one in several:
+        jobs = {
+            row.case_id: part["source"].unique().to_pylist() for row, part in one.partitions("iterations", ["source"])
+        }
+        for row, part in one.partitions("flows", ["source", "measured"]):
+            flows = pl.from_arrow(part)
+            assert isinstance(flows, pl.DataFrame)
+            if set(flows.filter("measured")["source"].unique()) - set(jobs.get(row.case_id, ())):
+                return False
+    return True

@@ -1,0 +1,1 @@
+"""Scenarios: read, overridden, and what is said of them before a run."""

@@ -1,0 +1,1 @@
+"""Results folders: written case by case, read, checked."""
