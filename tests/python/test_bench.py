@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from packetloom import _core
-from packetloom.bench import benchmarks as bench
+from packetloom.bench import benchmarks
 from packetloom.bench.benchmarks import beside_yardstick, run_benchmarks, together
 
 KEYS = {
@@ -32,7 +32,7 @@ QUICK = ("fifo-permutation-k8", "fifo-permutation-k16-two-threads", "dcqcn-webse
     "name", [pytest.param(name, marks=() if name in QUICK else pytest.mark.slow) for name in _core.bench_names()]
 )
 def test_benchmark(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bench, "YARDSTICK_CPU_S", 0.05)
+    monkeypatch.setattr(benchmarks, "YARDSTICK_CPU_S", 0.05)
     run_benchmarks([name], tmp_path / "bench.json")
     (figure,) = json.loads((tmp_path / "bench.json").read_text())
     assert set(figure) == {*KEYS, "measured_on"}
@@ -68,8 +68,8 @@ def test_the_share_is_of_what_the_yardstick_did_before_and_after(monkeypatch: py
         order.append(name)
         return {"packet_hops_per_cpu_s": 30e6}
 
-    monkeypatch.setattr(bench, "_yardstick", yardstick)
-    monkeypatch.setattr(bench, "in_process_of", benchmark)
+    monkeypatch.setattr(benchmarks, "_yardstick", yardstick)
+    monkeypatch.setattr(benchmarks, "in_process_of", benchmark)
     figure = beside_yardstick("any")
     assert order == ["yardstick of any", "any", "yardstick of any"]
     assert (figure["yardstick_packet_hops_per_cpu_s"], figure["share_of_yardstick"]) == (15e6, 2.0)

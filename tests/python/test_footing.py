@@ -9,7 +9,7 @@ import pytest
 import packetloom
 from packetloom.cli.catalogue import print_explanation
 from packetloom.report.report import write_report
-from packetloom.scenario import confounders as footing
+from packetloom.scenario import confounders
 from packetloom.scenario.plan import facts, plan_from_text, read_plan
 
 SCENARIO = """\
@@ -44,7 +44,7 @@ def test_each_is_warned_of_and_what_the_warnings_say_mends_it() -> None:
     assert "scheme.DCQCN.transport.ack_every=4" in settings
     mended = plan_from_text(SCENARIO, "toml", "", settings)
     assert mended.warnings == ()
-    left = footing.unequal(mended.cases)
+    left = confounders.unequal(mended.cases)
     assert [one.what for one in left] == ["header of a packet", "buffer of a switch's port"]
 
 
@@ -67,7 +67,7 @@ def test_one_scheme_is_compared_with_none() -> None:
 
 def test_a_seed_or_a_load_makes_no_difference() -> None:
     cases = plan_from_text(SCENARIO + "[run]\nseeds = 3\n", "toml", "", ()).cases
-    assert [one.what for one in footing.unequal(cases) if one.is_foreign] == FOREIGN
+    assert [one.what for one in confounders.unequal(cases) if one.is_foreign] == FOREIGN
 
 
 def test_the_page_lists_it_and_says_it_first(tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ from packetloom.new.fabrics import FABRICS
 from packetloom.new.questions import ask_all
 from packetloom.new.recipes import ALIASES, RECIPES
 from packetloom.new.text import FLOWS, Answers, scenario_text
-from packetloom.scenario import confounders as footing
+from packetloom.scenario import confounders
 from packetloom.scenario.plan import facts, plan_from_text, read_plan
 from packetloom.stats.steadiness.diagnosis import diagnosed
 from packetloom.stats.summary import ALL_SIZES
@@ -204,7 +204,7 @@ def test_roce_beside_uec_differs_in_nothing_else() -> None:
     for rate in ("10Gbps", "100Gbps", "400Gbps"):
         text = scenario_text(Answers(workload="all-reduce", schemes=["roce", "dcqcn", "uec"], rate=rate), "x.toml")
         cases = plan_from_text(text, "toml", "", ()).cases
-        found = footing.unequal(cases)
+        found = confounders.unequal(cases)
         assert not [one for one in found if one.is_foreign]
         assert {"header of a packet", "buffer of a switch's port"} <= {one.what for one in found}
         schemes = tomllib.loads(text)["scheme"]

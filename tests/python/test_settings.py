@@ -13,7 +13,7 @@ import pytest
 from packetloom.campaign.api import run
 from packetloom.cli.main import MISTAKE, main
 from packetloom.errors import ScenarioError
-from packetloom.scenario import confounders as footing
+from packetloom.scenario import confounders
 from packetloom.scenario.plan import doubts, read_plan
 
 ECN = 'queue = { kind = "ecn", capacity = "225KB" }'
@@ -66,7 +66,7 @@ def test_a_key_that_is_there_twice_in_json(tmp_path: Path, refusal: Callable[[Pa
 def _of_settings(scenario: Path) -> list[str]:
     """The warnings but for those of what schemes differ in."""
     plan = read_plan(scenario, ())
-    return [one for one in plan.warnings if one not in footing.warnings(plan.cases)]
+    return [one for one in plan.warnings if one not in confounders.warnings(plan.cases)]
 
 
 def test_what_no_queue_does_is_told(scenario: Path) -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from packetloom.scenario import confounders as footing
+from packetloom.scenario import confounders
 from packetloom.scenario.plan import read_plan
 
 BENCHES = Path(__file__).parents[2] / "benches"
@@ -16,7 +16,7 @@ SCENARIOS = sorted((BENCHES / "training").glob("*.toml"))
 def test_a_scenario_passes_check_without_a_warning(scenario: Path) -> None:
     plan = read_plan(scenario, ())
     assert plan.cases
-    compared = set(footing.warnings(plan.cases))  # which these are not: they have the engine do all that it can
+    compared = set(confounders.warnings(plan.cases))  # which these are not: they have the engine do all that it can
     assert not set(plan.warnings) - compared
 
 

@@ -19,7 +19,7 @@ from packetloom.report.measures import STALLED, UNFINISHED, Condition, Measure, 
 from packetloom.report.ranking import Answer
 from packetloom.report.sentences import sentences
 from packetloom.report.waits.speeds import Speed, notes_of, print_jobs, speeds
-from packetloom.scenario import confounders as footing
+from packetloom.scenario import confounders
 from packetloom.scenario.plan import plan_from_text
 from packetloom.stats.collectives import Kind
 from packetloom.store.results import Results
@@ -297,7 +297,7 @@ def test_the_names_of_a_grid_can_be_read_in_a_narrow_terminal() -> None:
 def test_what_differs_beside_the_schemes_is_named(what: str) -> None:
     """UEC beside DCQCN with packets of 4,096 B for 1,000 B: whatever decides between them, it is listed."""
     cases = plan_from_text(UNLIKE, "toml", "", ()).cases
-    assert what in [one.what for one in footing.unequal(cases)]
+    assert what in [one.what for one in confounders.unequal(cases)]
 
 
 def test_there_are_twenty() -> None:

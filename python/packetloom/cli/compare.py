@@ -1,6 +1,7 @@
 """`packetloom compare A B`: how two schemes, or the schemes of two folders, differ, seed by seed.
 
-It says what the report's page says (`report.sentences`), of these two only. Its exit code tells a script whether B is worse.
+It says what the report's page says (`report.sentences`), of these two only. Its exit code tells a script whether B is
+worse.
 """
 
 from __future__ import annotations

@@ -110,11 +110,11 @@ def main() -> None:
         finally:
             _flush()
     except PacketloomError as error:
-        from packetloom.common import stale_engine as old_engine
+        from packetloom.common import stale_engine
 
         # An old engine does not know what newer scenarios may say.
         lines = [f"error: {line}" for line in str(error).splitlines()]
-        _end([*lines, *(f"note: {note}" for note in [old_engine.note()] if note)], _code(error))
+        _end([*lines, *(f"note: {note}" for note in [stale_engine.note()] if note)], _code(error))
     except OSError as error:
         _fail(f"{error.filename or 'standard output, or a file that was open'}: {error.strerror or error}", MISTAKE)
     except MemoryError:
@@ -656,7 +656,7 @@ def check(
     """Check a scenario without running it: its cases, what they imply and cost, and warnings. Of a folder: its files,
     too."""
     from packetloom.campaign.forecast import forecast, told
-    from packetloom.scenario import confounders as footing
+    from packetloom.scenario import confounders
     from packetloom.scenario.plan import doubts, facts, read_plan
     from packetloom.scenario.run_lengths import first_round, said_of_more
 
@@ -670,7 +670,7 @@ def check(
         print(f"warning: {warning}")
     first = first_round(plan)
     cost = [*told(forecast(first), plan), *said_of_more(plan)]
-    for line in (*facts(plan.cases), *footing.lines(footing.unequal(plan.cases)), *cost):
+    for line in (*facts(plan.cases), *confounders.lines(confounders.unequal(plan.cases)), *cost):
         print(line)
     begin = " to begin with" if len(first) < len(plan.cases) else ""
     print(f"{scenario}: {len(first)} case{'s' if len(first) != 1 else ''}{begin}, no mistakes")

@@ -13,7 +13,7 @@ from packetloom.common import arguments
 from packetloom.common.build import build_text, builds_text, this_build
 from packetloom.common.quantities import said, significant, size_said
 from packetloom.errors import PacketloomError
-from packetloom.report import sentences as findings
+from packetloom.report import sentences
 from packetloom.report.case_warnings import warnings_said
 from packetloom.report.confounders_table import write_footing
 from packetloom.report.fabric_view import fabric_view
@@ -28,7 +28,7 @@ from packetloom.report.results_table import Column, best_cells, marks, results_c
 from packetloom.report.setup import setting_text
 from packetloom.report.steadiness_section import write_steadiness
 from packetloom.report.waits import write_waits
-from packetloom.scenario import confounders as footing
+from packetloom.scenario import confounders
 from packetloom.scenario.run_lengths import extended_said
 from packetloom.stats import curves
 from packetloom.stats.estimates import Errors, estimate_lines, estimated_by, measured_errors
@@ -106,9 +106,11 @@ def _opening(page: Page, several: Sequence[Results]) -> None:
             page.text(f"{one.name}: {note}. This page was made by {_here()}.")
     if not any(one.rows() for one in several):
         page.text("No case is finished yet, so there is nothing to show.")
-    foreign = [thing for one in several for thing in footing.unequal_as_stored(one.plan_lines()) if thing.is_foreign]
+    foreign = [
+        thing for one in several for thing in confounders.unequal_as_stored(one.plan_lines()) if thing.is_foreign
+    ]
     warnings = [
-        *(footing.warning(thing) for thing in foreign),
+        *(confounders.warning(thing) for thing in foreign),
         *(line for one in several for line in warnings_said(one.rows())),
     ]
     page.list([*(f"passed over: {problem}" for one in several for problem in one.problems), *dict.fromkeys(warnings)])
@@ -158,7 +160,7 @@ def _summary_table(
 
 def _most_unfinished(
     statistics: pl.DataFrame, several: Sequence[Results]
-) -> dict[tuple[float | None, str], findings.Row]:
+) -> dict[tuple[float | None, str], sentences.Row]:
     """By load and label, the lines in which schemes left the largest share of their flows: a sentence says that."""
     left = statistics.filter(pl.col("metric") == "unfinished", pl.col("bin") == ALL_SIZES, pl.col("value") > 0).sort(
         "value", descending=True, maintain_order=True
@@ -167,7 +169,7 @@ def _most_unfinished(
     found: dict[str, tuple[float | None, str]] = {}
     for load, label in left.select("load", "label").iter_rows():
         found.setdefault(entities[label]["entity"], (load, label))
-    return {line: findings.unfinished_row(entity) for entity, line in found.items()}
+    return {line: sentences.unfinished_row(entity) for entity, line in found.items()}
 
 
 def _estimates(page: Page, several: Sequence[Results], statistics: pl.DataFrame, errors: Errors) -> None:
@@ -201,7 +203,7 @@ def _by_load(
     statistics: pl.DataFrame,
     columns: Sequence[tuple[Column, str]],
     references: Collection[str],
-    holds: Mapping[tuple[float | None, str], findings.Row] | None = None,
+    holds: Mapping[tuple[float | None, str], sentences.Row] | None = None,
 ) -> None:
     """A line per load and scheme, the best of each column at each load marked."""
     only = [column for column, _ in columns]

@@ -14,7 +14,7 @@ from packetloom import _core
 from packetloom.common import arguments
 from packetloom.common.text_files import MOST_SCENARIO_BYTES, read_text
 from packetloom.errors import PacketloomError, ScenarioError
-from packetloom.scenario import confounders as footing
+from packetloom.scenario import confounders
 from packetloom.scenario.late_sources import late_sources
 from packetloom.scenario.plain_values import plain
 
@@ -143,7 +143,7 @@ def _plan(text: str, format: Literal["toml", "json"], origin: str, overrides: Se
         scenario = _core.Scenario.read(text, origin, format)
     cases = tuple(scenario.cases())
     precision = Precision(*scenario.precision) if scenario.precision else None
-    warnings = (*scenario.warnings, *late_sources(text, cases), *footing.warnings(cases))
+    warnings = (*scenario.warnings, *late_sources(text, cases), *confounders.warnings(cases))
     return Plan(text, format, origin, tuple(overrides), cases, warnings, precision, scenario.alike)
 
 
