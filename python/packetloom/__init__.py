@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from packetloom.report.report import write_report
     from packetloom.scenario.plan import Scenario, Scheme
     from packetloom.schemes.notebook import component, scheme
-    from packetloom.stats.summary import summary
+    from packetloom.stats.summary import size_bins, summary
     from packetloom.store.results import Results
 
     __version__: str
@@ -42,6 +42,7 @@ __all__ = [
     "read_fct",
     "run",
     "scheme",
+    "size_bins",
     "summary",
     "write_report",
 ]
@@ -61,6 +62,7 @@ _HOME = {
     "read_fct": "exchange.fct",
     "run": "campaign.api",
     "scheme": "schemes.notebook",
+    "size_bins": "stats.summary",
     "summary": "stats.summary",
     "write_report": "report.report",
 }

@@ -9,7 +9,7 @@ import pytest
 
 import packetloom
 from packetloom import _core
-from packetloom.errors import PacketloomError
+from packetloom.errors import ArgumentError, PacketloomError
 from packetloom.store.results import Results
 
 
@@ -23,6 +23,17 @@ def test_columns_explain_themselves(results: Results) -> None:
     assert schema.field("slowdown").metadata[b"meaning"].startswith(b"fct / best_fct")
     assert b"target load" in schema.field("load").metadata[b"meaning"].lower()
     assert results.cases.schema.field("packet_hops").metadata[b"role"] == b"counter"
+
+
+def test_a_name_that_there_is_not_gets_the_nearest(results: Results, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(ArgumentError, match="there is no table 'flow'; did you mean 'flows' or 'flow_series'"):
+        results.table("flow")  # type: ignore[arg-type]
+    with pytest.raises(ArgumentError, match="the table 'flows' has no column 'slowdwn'; did you mean 'slowdown'"):
+        results.table("flows", ["slowdwn"])
+    with pytest.raises(ArgumentError, match="the table 'cases' has no column 'hops'; did you mean 'packet_hops'"):
+        results.table("cases", ["hops"])
+    assert results.table("flows", ["slowdown"]).column_names == ["slowdown"]
+    assert capsys.readouterr().err == ""
 
 
 def test_plain_tools_read_the_files(results: Results) -> None:

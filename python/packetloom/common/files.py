@@ -104,9 +104,14 @@ def read_parquet(path: Path, columns: Sequence[str] | None = None) -> pa.Table:
 
 def read_metadata(path: Path) -> dict[bytes, bytes]:
     """The metadata of a Parquet file; `DamageError` if its end, where that is, is not whole."""
+    return read_schema(path).metadata or {}
+
+
+def read_schema(path: Path) -> pa.Schema:
+    """The columns of a Parquet file and its metadata; `DamageError` as of `read_metadata`."""
     must_be_a_file(path)
     try:
-        return pq.read_schema(path).metadata or {}
+        return pq.read_schema(path)
     except UNREADABLE as error:
         raise unreadable(path, error) from None
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,11 +13,9 @@ import pyarrow as pa
 from packetloom.common import arguments
 from packetloom.common.build import other_builds_text
 from packetloom.common.columns import repeated
-from packetloom.common.files import (
-    DamageError,
-    as_type,
-    read_parquet,
-)
+from packetloom.common.files import ADDED_SINCE, DamageError, as_type, read_parquet, read_schema
+from packetloom.common.suggest import meant
+from packetloom.errors import ArgumentError
 from packetloom.scenario.plan import ALIKE
 from packetloom.scenario.run_lengths import current_lines
 from packetloom.store.case_rows import (
@@ -195,15 +194,32 @@ class Results:
         return parameter_types([*planned, *(row.parameters for row in self.rows())])
 
     def table(self, name: TableName, columns: Sequence[str] | None = None) -> pa.Table:
-        """One of the tables; of the large ones, only these columns, when given."""
+        """One of the tables; of the large ones, only these columns, when given; `ArgumentError` for an
+        unknown name."""
+        if name != "cases" and name not in PARTITIONED:
+            raise ArgumentError(f"there is no table {name!r}; {meant(str(name), ('cases', *PARTITIONED))}")
         if name == "cases":
             table = self.cases
+            _must_have(name, table.column_names, columns)
             return table if columns is None else table.select(list(columns))
+        if columns is not None:
+            _must_have(name, self._column_names(name), columns)
         axes, types = self.axes, self.parameter_types()
         tables = [_with_axes(table, row, axes, types) for row, table in self.partitions(name, columns)]
         if not tables:
             return pa.table({})
         return pa.concat_tables(tables, promote_options="permissive")
+
+    def _column_names(self, name: TableName) -> list[str]:
+        """The columns of the first case's part of a table that is whole; none if there is no such part."""
+        for row in self.rows():
+            file = self.table_path(name, row)
+            if file.exists():
+                with suppress(DamageError):
+                    schema = read_schema(file)
+                    if row_in(file, schema.metadata or {}).is_of(row):
+                        return list(schema.names)
+        return []
 
     def partitions(self, name: TableName, columns: Sequence[str] | None = None) -> Iterator[tuple[CaseRow, pa.Table]]:
         """The finished cases one by one, each with its part of a table: for results larger than memory."""
@@ -257,6 +273,13 @@ class Snapshot(Results):
     def rows(self) -> list[CaseRow]:
         """The cases that were finished."""
         return self._rows
+
+
+def _must_have(name: str, known: Sequence[str], asked: Sequence[str] | None) -> None:
+    """`ArgumentError` for a column that the table does not have, where its columns are known."""
+    for column in asked or ():
+        if known and column not in known and column not in ADDED_SINCE:
+            raise ArgumentError(f"the table {name!r} has no column {column!r}; {meant(str(column), known)}")
 
 
 def _with_axes(table: pa.Table, row: CaseRow, axes: Sequence[str], types: Mapping[str, type | None]) -> pa.Table:
