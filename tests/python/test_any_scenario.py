@@ -18,12 +18,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as draws
 
 from packetloom import _core
+from packetloom.cli import exit_codes
 from packetloom.cli import main as cli
 
 Json = Any
 
 ASKED = os.environ.get("PACKETLOOM_PROPERTIES")
-ANSWERS = {0, cli.MISTAKE, cli.STALLED}
+ANSWERS = {0, exit_codes.MISTAKE, exit_codes.STALLED}
 HANGS_AFTER_S = 300
 SCHEMA: Mapping[str, Json] = json.loads(_core.schema())
 ANY_VALUE = draws.none() | draws.booleans() | draws.integers() | draws.floats(allow_nan=False) | draws.text(max_size=9)
@@ -186,7 +187,7 @@ def test_check_answers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         codes[code] += 1
 
     answers()
-    assert min(codes[0], codes[cli.MISTAKE]) > sum(codes.values()) / 20, codes
+    assert min(codes[0], codes[exit_codes.MISTAKE]) > sum(codes.values()) / 20, codes
 
 
 def test_run_answers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,7 +11,8 @@ import polars as pl
 import pytest
 
 from packetloom.campaign.api import run
-from packetloom.cli.main import MISTAKE, main
+from packetloom.cli.exit_codes import MISTAKE
+from packetloom.cli.main import main
 from packetloom.errors import ScenarioError
 from packetloom.scenario import confounders
 from packetloom.scenario.plan import doubts, read_plan

@@ -1,0 +1,47 @@
+"""What commands print of results as they end, and whether that is a success."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import typer
+
+from packetloom.cli.exit_codes import STALLED
+
+if TYPE_CHECKING:
+    from packetloom.store.results import Results
+
+
+def exit_if_stalled(results: Results) -> None:
+    """A stalled case is no success: what its flows wait for is reported, and the exit code is 3."""
+    from packetloom.report.case_warnings import stalls_said
+
+    stalls = stalls_said(results.rows())
+    for line in stalls:
+        print(f"stalled: {line}", file=sys.stderr)
+    if stalls:
+        raise typer.Exit(STALLED)
+
+
+def print_results_of(results: Results) -> None:
+    from packetloom.common.terminal import console
+    from packetloom.report.results_table import print_results
+    from packetloom.report.sentences import told_briefly
+    from packetloom.report.waits.speeds import has_only_jobs, print_jobs, speeds
+    from packetloom.stats.curves import all_summaries
+    from packetloom.store.results import Snapshot
+
+    snapshot = Snapshot(results)
+    if not snapshot.rows():
+        print("no case is finished")
+        return
+    jobs = speeds(snapshot)
+    if jobs:
+        print_jobs(jobs, console())
+    if not jobs or not has_only_jobs([snapshot]):
+        print_results(all_summaries(snapshot), console())
+    for sentence in told_briefly(snapshot):
+        console().print(sentence)
+    if note := results.build_note():
+        print(note)

@@ -1,0 +1,122 @@
+"""Commands that say what there is: list, explain, doctor, check, schema."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from packetloom.cli import completion
+from packetloom.cli.app import SetOption, app, can_be_written
+from packetloom.start import INTERRUPTED
+
+
+@app.command("list")
+def list_command(
+    section: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[SECTION]",
+            help="transport, queue, figures ...; all if not given.",
+            autocompletion=completion.sections,
+        ),
+    ] = None,
+    search: Annotated[
+        str | None,
+        typer.Option("-s", "--search", metavar="TEXT", help="Only what has this in its name or description."),
+    ] = None,
+) -> None:
+    """List what a scenario can name, and the figures, papers and benchmarks there are."""
+    from packetloom.cli.catalogue import print_catalogue
+
+    print_catalogue(section, search)
+
+
+@app.command()
+def explain(
+    name: Annotated[
+        str,
+        typer.Argument(
+            metavar="NAME",
+            help="A component or section of scenarios, or FILE.py:CLASS; see `list`.",
+            autocompletion=completion.components,
+        ),
+    ],
+) -> None:
+    """Explain a component: its parameters, their units, defaults and sources."""
+    from packetloom.cli.catalogue import print_explanation
+
+    print_explanation(name)
+
+
+@app.command()
+def doctor(
+    control: Annotated[
+        str, typer.Argument(metavar="FILE.py[:CLASS]", help="A congestion control in Python; see your-own-scheme.md.")
+    ],
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "-o", "--output", metavar="FILE", help="The page; NAME-doctor.html if not given.", callback=can_be_written
+        ),
+    ] = None,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="NAME=VALUE", help="Set a parameter of the class, for example g=0.5."),
+    ] = None,
+) -> None:
+    """Run a congestion control of your own through a fixed set of situations, beside DCTCP and TCP.
+
+    It prints a table and writes a page. The exit code is 1 if the class does not survive a situation.
+    """
+    from packetloom.doctor.command import run_doctor
+    from packetloom.schemes.named import named_class
+    from packetloom.store.targets import check_target
+
+    check_target(output, named_class(control)[0])
+    try:
+        survived = run_doctor(control, output, settings or ())
+    except KeyboardInterrupt:
+        print("stopped. The same command starts over.", file=sys.stderr)
+        raise typer.Exit(INTERRUPTED) from None
+    raise typer.Exit(0 if survived else 1)
+
+
+@app.command()
+def check(
+    scenario: Annotated[
+        Path, typer.Argument(metavar="SCENARIO", help="A scenario file, or a results folder: then its files, too.")
+    ],
+    settings: SetOption = None,
+) -> None:
+    """Check a scenario without running it: its cases, what they imply and cost, and warnings. Of a folder: its files,
+    too."""
+    from packetloom.campaign.forecast import forecast, told
+    from packetloom.scenario import confounders
+    from packetloom.scenario.plan import doubts, facts, read_plan
+    from packetloom.scenario.run_lengths import first_round, said_of_more
+
+    if scenario.is_dir():
+        from packetloom.store.integrity import check_folder
+
+        print(f"{scenario}: {check_folder(scenario)} finished cases, and all files are as they were written")
+    plan = read_plan(scenario, settings or ())
+    found = [*plan.warnings, *doubts(plan.cases)]
+    for warning in found:
+        print(f"warning: {warning}")
+    first = first_round(plan)
+    cost = [*told(forecast(first), plan), *said_of_more(plan)]
+    for line in (*facts(plan.cases), *confounders.lines(confounders.unequal(plan.cases)), *cost):
+        print(line)
+    begin = " to begin with" if len(first) < len(plan.cases) else ""
+    print(f"{scenario}: {len(first)} case{'s' if len(first) != 1 else ''}{begin}, no mistakes")
+
+
+@app.command()
+def schema() -> None:
+    """Print the JSON Schema of the scenario format, for editors that complete and check."""
+    from packetloom import _core
+
+    print(_core.schema())

@@ -1,0 +1,264 @@
+"""Commands that write a scenario or run it: new, run, search, fidelity, combine."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from packetloom.cli import completion
+from packetloom.cli.app import (
+    AuditOption,
+    FoldersArgument,
+    JsonOption,
+    KeepOlderOption,
+    NoCacheOption,
+    RayOption,
+    ScenarioArgument,
+    SetOption,
+    ShardOption,
+    WorkersOption,
+    app,
+)
+from packetloom.cli.endings import exit_if_stalled, print_results_of
+from packetloom.errors import Interrupted
+from packetloom.start import INTERRUPTED
+
+if TYPE_CHECKING:
+    pass
+
+
+@app.command()
+def new(
+    file: Annotated[Path, typer.Argument(metavar="[FILE]", help="The scenario to write.")] = Path("scenario.toml"),
+    fabric: Annotated[
+        str | None,
+        typer.Option(
+            metavar="KIND",
+            help="leaf-spine, rail-optimised ... or a file of HPCC's or htsim's simulator.",
+            autocompletion=completion.fabrics,
+        ),
+    ] = None,
+    workload: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="A distribution of flow sizes, a file of your own sizes, incast, all-reduce, training ...",
+            autocompletion=completion.workloads,
+        ),
+    ] = None,
+    scheme: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME,...",
+            help="Transports to compare, each with a queue and a routing that suit it; or FILE.py:CLASS.",
+            autocompletion=completion.schemes,
+        ),
+    ] = None,
+    load: Annotated[
+        list[str] | None, typer.Option(metavar="LOAD,...", help="Fractions of the hosts' link, such as 0.3,0.6.")
+    ] = None,
+    flows: Annotated[int | None, typer.Option(help="How many flows a case has.", min=1, max=10_000_000)] = None,
+    seeds: Annotated[int | None, typer.Option(help="How often each case is repeated.", min=1, max=1000)] = None,
+    rate: Annotated[str | None, typer.Option(metavar="RATE", help="Of every link, such as 10Gbps.")] = None,
+    oversubscription: Annotated[
+        list[str] | None, typer.Option(metavar="RATIO,...", help="What hosts can send over what uplinks carry.")
+    ] = None,
+    failed_link: Annotated[
+        bool, typer.Option("--failed-link", help="Compare the whole fabric with one that lacks an uplink.")
+    ] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace the file if there is one.")] = False,
+) -> None:
+    """Write a commented scenario that runs as it is. In a terminal, without options, it asks a few questions."""
+    from packetloom.new import choices
+    from packetloom.new.command import check_can_write, write_scenario
+    from packetloom.new.text import Answers
+
+    check_can_write(file, force)
+    given: dict[str, Any] = {"fabric": fabric, "workload": workload, "rate": rate, "flows": flows, "seeds": seeds}
+    given["schemes"] = choices.schemes("--scheme", scheme) if scheme else None
+    given["loads"] = choices.loads("--load", load) if load else None
+    given["oversubscription"] = choices.ratios("--oversubscription", oversubscription) if oversubscription else None
+    given["failed_link"] = failed_link or None
+    given = {name: value for name, value in given.items() if value is not None}
+    if not given and sys.stdin.isatty():
+        from packetloom.new.questions import ask_all
+
+        try:
+            answers = ask_all()
+        except (EOFError, KeyboardInterrupt):
+            print("\nstopped; nothing was written", file=sys.stderr)
+            raise typer.Exit(INTERRUPTED) from None
+    else:
+        answers = Answers(**given)
+    for line in write_scenario(file, answers):
+        print(line)
+
+
+@app.command()
+def run(
+    scenario: ScenarioArgument,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", metavar="DIR", help="Results folder; results/NAME if not given.")
+    ] = None,
+    workers: WorkersOption = None,
+    settings: SetOption = None,
+    shard: ShardOption = None,
+    no_cache: NoCacheOption = False,
+    ray: RayOption = None,
+    audit: AuditOption = False,
+    keep_older: KeepOlderOption = False,
+) -> None:
+    """Run a scenario. If it is stopped or killed, the same command resumes it."""
+    from packetloom.campaign.progress import reporter_for
+    from packetloom.campaign.runner import run_plan
+    from packetloom.campaign.schedule import Shard
+    from packetloom.scenario.plan import read_plan
+
+    share = None if shard is None else Shard.parse(shard)
+    plan = read_plan(scenario, settings or ())
+    for warning in plan.warnings:
+        print(f"warning: {warning}", file=sys.stderr)
+    folder = output or (scenario if scenario.is_dir() and not settings else plan.default_folder())
+    if share and not output and not scenario.is_dir():
+        folder = folder.with_name(f"{folder.name}-{share}")
+    try:
+        reporter = reporter_for(sys.stderr)
+        results = run_plan(
+            plan,
+            folder,
+            workers,
+            reporter,
+            shard=share,
+            cache=not no_cache,
+            ray=ray,
+            audit=audit,
+            keep_older=keep_older,
+        )
+    except Interrupted as interrupted:
+        print(f"stopped: {interrupted}. Run the same command to resume.", file=sys.stderr)
+        raise typer.Exit(INTERRUPTED) from None
+    print_results_of(results)
+    print(f"\nresults in {folder}; figures: packetloom report {folder}")
+    exit_if_stalled(results)
+
+
+@app.command()
+def search(
+    scenario: ScenarioArgument,
+    vary: Annotated[
+        str,
+        typer.Option(
+            metavar="KEY=LOW..HIGH", help="What to raise, and how far, for example workload.0.pattern.fan_in=1..80."
+        ),
+    ],
+    hold: Annotated[float, typer.Option(help="The share of the deadlines that must be met.")] = 0.99,
+    output: Annotated[
+        Path | None,
+        typer.Option("-o", "--output", metavar="DIR", help="Results folder; results/NAME-search if not given."),
+    ] = None,
+    workers: WorkersOption = None,
+    settings: SetOption = None,
+    json_file: JsonOption = None,
+    keep_older: KeepOlderOption = False,
+) -> None:
+    """Find, by bisection, how far a key can be raised while deadlines are still met. Resumes like `run`."""
+    from packetloom.campaign.progress import reporter_for
+    from packetloom.campaign.search import Range, held_values, print_held, run_search, write_held
+    from packetloom.scenario.plan import read_plan
+    from packetloom.store.targets import check_target
+
+    check_target(json_file, scenario)
+    range = Range.parse(vary)
+    plan = read_plan(scenario, settings or ())
+    for warning in plan.warnings:
+        print(f"warning: {warning}", file=sys.stderr)
+    default = plan.default_folder()
+    folder = output or default.with_name(f"{default.name}-search")
+    try:
+        results = run_search(
+            scenario,
+            range,
+            share=hold,
+            overrides=settings or (),
+            workers=workers,
+            output=folder,
+            reporter=reporter_for(sys.stderr),
+            keep_older=keep_older,
+        )
+    except Interrupted as interrupted:
+        print(f"stopped: {interrupted}. Run the same command to resume.", file=sys.stderr)
+        raise typer.Exit(INTERRUPTED) from None
+    found = held_values(results, range, hold)
+    print_held(found, range, hold, results.build_note())
+    if json_file:
+        write_held(found, json_file)
+    print(f"\nevery run in {folder}; their table: packetloom report {folder}")
+    exit_if_stalled(results)
+
+
+@app.command()
+def fidelity(
+    scenario: ScenarioArgument,
+    flows: Annotated[
+        int | None, typer.Option(help="Flows of each case; if not given, as many as take about a minute.", min=1)
+    ] = None,
+    seeds: Annotated[int, typer.Option(help="Seeds of each case.", min=1, max=1_000)] = 3,
+    output: Annotated[
+        Path | None,
+        typer.Option("-o", "--output", metavar="DIR", help="Results folder; results/NAME-fidelity if not given."),
+    ] = None,
+    workers: WorkersOption = None,
+    settings: SetOption = None,
+    json_file: JsonOption = None,
+    no_cache: NoCacheOption = False,
+    keep_older: KeepOlderOption = False,
+) -> None:
+    """Measure what estimates (run.fidelity) cost in accuracy and save in time, on a shortened version of a scenario."""
+    from packetloom.campaign.fidelity import fidelity_errors, fidelity_plan, print_fidelity, run_fidelity
+    from packetloom.campaign.progress import reporter_for
+    from packetloom.common.files import write_json
+    from packetloom.store.targets import check_target
+
+    check_target(json_file, scenario)
+    plan, refusals = fidelity_plan(scenario, flows=flows, seeds=seeds, overrides=settings or ())
+    for warning in plan.warnings:
+        print(f"warning: {warning}", file=sys.stderr)
+    for refusal in refusals:
+        print(f"warning: {refusal}", file=sys.stderr)
+    folder = output or Path("results") / f"{plan.name}-fidelity"
+    try:
+        results = run_fidelity(
+            plan,
+            folder,
+            workers=workers,
+            reporter=reporter_for(sys.stderr),
+            cache=not no_cache,
+            keep_older=keep_older,
+        )
+    except Interrupted as interrupted:
+        print(f"stopped: {interrupted}. The same command goes on from there.", file=sys.stderr)
+        raise typer.Exit(INTERRUPTED) from None
+    errors = fidelity_errors(results)
+    print_fidelity(errors)
+    if json_file:
+        write_json(json_file, errors.to_dicts(), "what was found")
+    print(f"\nresults in {folder}; beside estimates: packetloom report ESTIMATES --errors {folder}/fidelity.json")
+    exit_if_stalled(results)
+
+
+@app.command("combine")
+def combine_command(
+    folders: FoldersArgument,
+    output: Annotated[Path, typer.Option("-o", "--output", metavar="DIR", help="The folder that gets all of them.")],
+) -> None:
+    """Merge results folders, such as those of a campaign's shards, into one."""
+    from packetloom.campaign.combine import combine
+
+    results, missing = combine(folders, output)
+    print_results_of(results)
+    print(f"\n{len(results.rows())} cases in {output}; figures: packetloom report {output}")
+    if missing:
+        print(f"{missing} cases are missing: packetloom run {output} runs them", file=sys.stderr)
