@@ -65,7 +65,7 @@ use packetloom_transport::{
     FixedRate, Scheme, Sending, finished, packet_format, pool, priority, reassembly, seq_set,
 };
 use pair::Pair;
-use plans::Plans;
+use plans::{NO_PLAN, Plans};
 use rota::Rota;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -136,7 +136,8 @@ pub struct Rdma<C: Control> {
     rota: Rota,
     /// When the earliest timer goes off that is set to serve.
     serves_at: Time,
-    plans: Plans,
+    /// Where the order of a simulator is repeated.
+    plans: Option<Box<Plans>>,
     receivers: FlowTable<Receiver<C::Fields>>,
     finished: Finished,
     /// How many queue pairs to each host flows have had.
@@ -208,7 +209,7 @@ impl<C: Control> Scheme for Rdma<C> {
             senders: FlowTable::default(),
             rota: Rota::default(),
             serves_at: Time::NEVER,
-            plans: Plans::new(setup.config.answers_take()),
+            plans: setup.config.answers_take().map(|time| Box::new(Plans::new(time))),
             receivers: FlowTable::default(),
             started: BTreeMap::new(),
         }
@@ -267,8 +268,8 @@ impl<C: Control> Transport for Rdma<C> {
         match timer.purpose {
             SERVE if context.now == self.serves_at => {
                 self.serves_at = Time::NEVER;
-                if self.plans.are_carried() {
-                    self.plans.time_comes(context.now);
+                if let Some(plans) = &mut self.plans {
+                    plans.time_comes(context.now);
                 }
                 self.serve(context);
             }
@@ -280,8 +281,8 @@ impl<C: Control> Transport for Rdma<C> {
     }
 
     fn resumed(&mut self, context: &mut Host<'_, C>) {
-        if self.plans.are_carried() {
-            self.plans.answer_comes(context.now);
+        if let Some(plans) = &mut self.plans {
+            plans.answer_comes(context.now);
         }
         self.serve(context);
     }
@@ -391,9 +392,9 @@ impl<C: Control> Rdma<C> {
         } else if self.setup.config.has_several_links() {
             at = at.min(self.rota.next_pace());
         }
-        if self.plans.are_carried() {
+        if let Some(plans) = &mut self.plans {
             let paces = self.senders.states().filter_map(|sender| sender.pair.pace());
-            self.plans.paced(context.now, paces.min().unwrap_or(Time::NEVER));
+            plans.paced(context.now, paces.min().unwrap_or(Time::NEVER));
         }
         if at < self.serves_at {
             self.serves_at = at;
@@ -422,7 +423,8 @@ impl<C: Control> Rdma<C> {
             fields: control.fields(now),
             ..Header::default()
         };
-        let priority = self.plans.sends(now, now + context.time_at(pair.path.rate, size_bytes.into()));
+        let out = |rate| now + context.time_at(rate, size_bytes.into());
+        let priority = self.plans.as_mut().map_or(NO_PLAN, |plans| plans.sends(now, out(pair.path.rate)));
         context.send(Packet {
             flow,
             dst: pair.flow.dst,
@@ -493,9 +495,9 @@ impl<C: Control> Rdma<C> {
         {
             pair.move_pending(context.time_at(rate, bytes.into()));
         }
-        if self.plans.are_carried() {
-            self.plans.answer_comes(now);
-            self.plans.moved(now, pair.pace().unwrap_or(Time::NEVER));
+        if let Some(plans) = &mut self.plans {
+            plans.answer_comes(now);
+            plans.moved(now, pair.pace().unwrap_or(Time::NEVER));
         }
         self.settle(flow, context);
         if self.in_order.is_some() {

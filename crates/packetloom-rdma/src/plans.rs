@@ -19,8 +19,8 @@ struct Plan {
 /// Since when the next packet has been planned.
 #[derive(Clone, Debug)]
 pub struct Plans {
-    /// How long an answer is on the last link to the host; nothing, where no order is repeated.
-    answers_take: Option<Time>,
+    /// How long an answer is on the last link to the host.
+    answers_take: Time,
     /// When the last packet was begun, and when it is out.
     last: (Time, Time),
     /// The plan of its end, until that is past.
@@ -34,14 +34,9 @@ pub struct Plans {
 }
 
 impl Plans {
-    pub fn new(answers_take: Option<Time>) -> Plans {
+    pub fn new(answers_take: Time) -> Plans {
         let (last, plan) = ((Time::ZERO, Time::ZERO), Plan::default());
         Plans { answers_take, last, end: None, pace: Time::NEVER, alarm: None, plan }
-    }
-
-    /// Whether packets carry any.
-    pub fn are_carried(&self) -> bool {
-        self.answers_take.is_some()
     }
 
     /// The next packet's time has come: with the end of the last, planned as that began, or by the alarm.
@@ -57,9 +52,8 @@ impl Plans {
     /// as it came by one that takes as long.
     pub fn answer_comes(&mut self, now: Time) {
         self.catch_up(now);
-        let on_link = self.answers_take.unwrap_or(Time::ZERO);
         let ago = |time: Time| Time(now.as_ps().saturating_sub(time.as_ps()));
-        let answers = Plan { at: ago(on_link), by: ago(on_link.times(2)) };
+        let answers = Plan { at: ago(self.answers_take), by: ago(self.answers_take.times(2)) };
         self.plan = self.end.filter(|_| self.last.1 == now).unwrap_or(answers);
     }
 
@@ -118,9 +112,6 @@ impl Plans {
     /// A packet is sent that is out at `out`; returns what it carries in the place of a priority: how long ago in
     /// nanoseconds it was planned, and how long before that what planned it was, in 16 bits each. The larger goes first.
     pub fn sends(&mut self, now: Time, out: Time) -> u32 {
-        if !self.are_carried() {
-            return NO_PLAN;
-        }
         let Plan { at, by } = self.plan;
         self.last = (now, out);
         self.end = Some(Plan { at: now, by: at });
@@ -131,7 +122,7 @@ impl Plans {
 }
 
 /// The priority of all packets where plans are not carried.
-const NO_PLAN: u32 = 1;
+pub const NO_PLAN: u32 = 1;
 
 #[cfg(test)]
 mod tests {
@@ -148,7 +139,7 @@ mod tests {
 
     /// A NIC that began a packet at 2000 ns, which is out at 2087, and may send the next at `pace`.
     fn after_a_packet(pace: u64) -> Plans {
-        let mut plans = Plans::new(Some(ns(1_000)));
+        let mut plans = Plans::new(ns(1_000));
         assert_eq!(plans.sends(ns(2_000), ns(2_087)), ago(2_000, 0));
         plans.paced(ns(2_000), ns(pace));
         plans
@@ -234,11 +225,11 @@ mod tests {
     // by the alarm that was set as one before it was out. In ns-3 the answer's event is the older one.
     #[test]
     fn what_was_planned_at_one_instant_goes_in_the_order_of_what_planned_it() {
-        let mut answered = Plans::new(Some(ns(1_004)));
+        let mut answered = Plans::new(ns(1_004));
         answered.answer_comes(ns(2_302));
         answered.sends(ns(2_302), ns(2_385));
         answered.time_comes(ns(2_385));
-        let mut paced = Plans::new(Some(ns(1_004)));
+        let mut paced = Plans::new(ns(1_004));
         paced.answer_comes(ns(2_219));
         paced.sends(ns(2_219), ns(2_302));
         paced.paced(ns(2_219), ns(2_385));
@@ -251,12 +242,7 @@ mod tests {
 
     #[test]
     fn what_was_planned_too_long_ago_to_say_was_planned_as_long_ago_as_can_be_said() {
-        let mut plans = Plans::new(Some(ns(1_000)));
+        let mut plans = Plans::new(ns(1_000));
         assert_eq!(plans.sends(ns(90_000), ns(90_087)), ago(65_535, 0));
-    }
-
-    #[test]
-    fn where_no_order_is_repeated_nothing_is_told() {
-        assert_eq!(Plans::new(None).sends(ns(5), ns(6)), NO_PLAN);
     }
 }

@@ -20,6 +20,16 @@ pub struct Env<'a, H> {
     pub serving_bytes: u16,
 }
 
+impl<H> Env<'_, H> {
+    /// The same for one callee. Where several could be called, and one of them is not inlined, the others still have what
+    /// is here in registers.
+    #[inline(always)]
+    pub fn lent(&mut self) -> Env<'_, H> {
+        let Env { now, packets, random, counts, serving_bytes } = self;
+        Env { now: *now, packets, random, counts, serving_bytes: *serving_bytes }
+    }
+}
+
 impl<H: Copy + Default> Env<'_, H> {
     /// Drops a packet.
     #[inline]

@@ -374,14 +374,14 @@ macro_rules! queues {
             #[inline(always)]
             fn put<H: Copy + Default>(&mut self, id: PacketId, opening: Option<Opening>, env: &mut Env<'_, H>) -> Joined {
                 match self {
-                    $($(#[$when])? Buffer::$name(queue) => queue.put(id, opening, env)),*
+                    $($(#[$when])? Buffer::$name(queue) => queue.put(id, opening, &mut env.lent())),*
                 }
             }
 
             #[inline(always)]
             fn take<H: Copy + Default>(&mut self, env: &mut Env<'_, H>) -> Option<PacketId> {
                 match self {
-                    $($(#[$when])? Buffer::$name(queue) => queue.take(env)),*
+                    $($(#[$when])? Buffer::$name(queue) => queue.take(&mut env.lent())),*
                 }
             }
 

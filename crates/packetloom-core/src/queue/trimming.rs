@@ -304,11 +304,15 @@ impl Trimming {
     /// htsim decides at the end of a packet's transmission, by what waits then. That is what waits as the next
     /// packet starts, so there are as many marks here, at the same times, each a packet later.
     #[inline(never)]
-    fn mark<H: Copy + Default>(&self, waited: Occupancy, id: PacketId, env: &mut Env<'_, H>) {
-        let packet = env.packets.get_mut(id);
-        if packet.is_ecn_capable() && self.rules.marking.marks(waited, env.random) {
+    fn mark<H>(
+        &self,
+        waited: Occupancy,
+        packet: &mut Packet<H>,
+        (random, counts): (&mut Stream, &mut Counts),
+    ) {
+        if packet.is_ecn_capable() && self.rules.marking.marks(waited, random) {
             packet.congestion_experienced = true;
-            env.counts.marks += 1;
+            counts.marks += 1;
         }
     }
 
@@ -372,7 +376,7 @@ impl Holds for Trimming {
         let data = self.data.pop_front(env.packets)?;
         self.headers_in_a_row = 0;
         if self.marks {
-            self.mark(waited, data, env);
+            self.mark(waited, env.packets.get_mut(data), (env.random, env.counts));
         }
         Some(data)
     }

@@ -34,9 +34,9 @@ pub struct Receiver {
     recent: [u32; BLOCKS],
     /// The last packet's mark: RFC 8257 §3.2's DCTCP.CE.
     marked: bool,
-    /// With accurate ECN: marked packets that came, and how many of them the last acknowledgement told of.
+    /// With accurate ECN: marked packets that came, and how many of them no acknowledgement has told of.
+    marks_untold: u8,
     marks: u32,
-    marks_told: u32,
     /// Packets in order that were not acknowledged yet, and the oldest one's timestamp.
     unacknowledged: u32,
     oldest_sent_at: Time,
@@ -56,8 +56,8 @@ impl Receiver {
             arrived: Reassembly::default(),
             recent: [0; BLOCKS],
             marked: false,
+            marks_untold: 0,
             marks: 0,
-            marks_told: 0,
             unacknowledged: 0,
             oldest_sent_at: Time::ZERO,
             delay_ends: Time::NEVER,
@@ -111,7 +111,8 @@ impl Receiver {
     /// second since an acknowledgement, are (draft-ietf-tcpm-accurate-ecn §3.2.2.5.1).
     fn count_mark(&mut self, marked: bool) -> bool {
         self.marks = self.marks.wrapping_add(marked.into());
-        marked && (!self.marked || self.marks.wrapping_sub(self.marks_told) >= 2)
+        self.marks_untold = self.marks_untold.saturating_add(marked.into());
+        marked && (!self.marked || self.marks_untold >= 2)
     }
 
     /// Its run is now the one that was reported last.
@@ -154,7 +155,7 @@ impl Receiver {
         context: &mut Context<'_, Header>,
     ) {
         self.unacknowledged = 0;
-        self.marks_told = self.marks;
+        self.marks_untold = 0;
         let blocks =
             if self.arrived.above().is_empty() { <[Block; BLOCKS]>::default() } else { self.blocks(seq) };
         let header = Header {

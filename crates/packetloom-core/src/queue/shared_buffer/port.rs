@@ -8,7 +8,8 @@ use crate::packet::Kind;
 use crate::packets::{PacketId, Packets};
 use crate::queue::admission::Marking;
 use crate::queue::list::List;
-use crate::queue::{Departure, Env, Holds, Joined, Occupancy, Opening, Site};
+use crate::queue::{Counts, Departure, Env, Holds, Joined, Occupancy, Opening, Site};
+use crate::random::Stream;
 use crate::spec::Values;
 use crate::units::{Rate, Time};
 
@@ -218,23 +219,24 @@ pub fn departure<H: Copy + Default>(id: PacketId, packets: &Packets<H>) -> Optio
     Some(Departure { from: packets.ingress(id), class, bytes: packet.size_bytes })
 }
 
-impl Holds for SharedPort {
-    // It always fits: the switch's memory manager has admitted it, and a host has no limit.
-    fn put<H: Copy + Default>(&mut self, id: PacketId, _: Option<Opening>, env: &mut Env<'_, H>) -> Joined {
-        let Env { packets, .. } = env;
+impl SharedPort {
+    /// Takes a packet in.
+    fn push_back<H: Copy + Default>(&mut self, id: PacketId, packets: &mut Packets<H>) {
         let packet = packets.get(id);
         if packet.kind == Kind::Link {
-            self.frames.push_back(id, packets);
-            return Joined::Waits;
+            return self.frames.push_back(id, packets);
         }
         let class = class_in(packet.class);
         self.waiting |= 1 << class;
         self.classes[class].push_back(id, packets);
-        Joined::Waits
     }
 
-    fn take<H: Copy + Default>(&mut self, env: &mut Env<'_, H>) -> Option<PacketId> {
-        let Env { packets, random, counts, .. } = env;
+    /// The packet that goes next, if one may.
+    fn pop_next<H: Copy + Default>(
+        &mut self,
+        packets: &mut Packets<H>,
+        (random, counts): (&mut Stream, &mut Counts),
+    ) -> Option<PacketId> {
         self.last = None;
         if let Some(frame) = self.frames.pop_front(packets) {
             return Some(frame);
@@ -258,6 +260,20 @@ impl Holds for SharedPort {
             counts.marks += 1;
         }
         Some(id)
+    }
+}
+
+impl Holds for SharedPort {
+    // It always fits: the switch's memory manager has admitted it, and a host has no limit.
+    #[inline(always)]
+    fn put<H: Copy + Default>(&mut self, id: PacketId, _: Option<Opening>, env: &mut Env<'_, H>) -> Joined {
+        self.push_back(id, env.packets);
+        Joined::Waits
+    }
+
+    #[inline(always)]
+    fn take<H: Copy + Default>(&mut self, env: &mut Env<'_, H>) -> Option<PacketId> {
+        self.pop_next(env.packets, (env.random, env.counts))
     }
 
     #[inline]
