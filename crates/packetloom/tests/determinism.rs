@@ -126,7 +126,7 @@ fn fingerprints_are_pinned_for_every_scheme() {
         ("pias", STRICT, "ecmp", "5554f6e0db4599d8"),
         ("fastpass", PFABRIC, "spray-round-robin", "b902e5b5fd80c0b3"),
         ("flowtune", DROP_TAIL, "ecmp", "ac2d0ddae913e6ba"),
-        ("homa", STRICT, "spray-random", "fa85ca66f88f4601"),
+        ("homa", STRICT, "spray-random", "b79aa6fb85b462df"),
         ("phost", PFABRIC, "spray-round-robin", "001c4ef34bdb459b"),
         ("ideal", DROP_TAIL, "ecmp", "dea4337e79d8db94"),
         ("max-min", DROP_TAIL, "ecmp", "6585624790485f58"),

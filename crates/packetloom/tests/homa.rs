@@ -444,6 +444,23 @@ fn a_message_that_waits_for_a_shorter_one_is_not_lost() {
 }
 
 #[test]
+fn what_waits_at_its_sender_and_then_before_its_receiver_is_not_lost() {
+    // The first message waits behind the second at their sender until 4.2 ms, and its receiver requests it at 1.1 and 3.1
+    // ms in vain. Then its packets wait behind the third's until 9 ms; as the fourth has these queue, none gets between
+    // them. When the receiver looks again, at 7.1 ms, its link was free since 3.1, but not since they left their sender.
+    let list = [
+        [1, 0, 20_000_000, 0],
+        [1, 2, 5_000_000, 100_000],
+        [3, 0, 6_000_000, 4_050_000],
+        [4, 0, 5_000, 4_100_000],
+    ];
+    let outcome = messages("waits-twice", RACK, &homa("scheduled_levels = 7"), LEVELS, &list);
+    let again: Vec<u32> = outcome.flows.iter().map(|row| row.report.retransmissions).collect();
+    assert_eq!(again, [0; 4]);
+    assert!(outcome.warnings.is_empty(), "{:?}", outcome.warnings);
+}
+
+#[test]
 fn of_a_host_that_is_always_busy_long_messages_lose_nothing_and_short_ones_recover() {
     // Host 0's link is full for 20 ms: a long message, and a packet of another host every 25 us. Of a second long
     // message everything waits. A third's blind packets are lost, as its sender's link is down when it starts.

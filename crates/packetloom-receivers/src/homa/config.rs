@@ -261,8 +261,8 @@ pub const PARAMS: &[Param] = &[
     own(
         "resend_after",
         Holds::Time,
-        "A receiver that has received nothing of a message for this long requests what is missing, unless its link was busy all the while with what goes before it; a sender that has received nothing for twice as long requests a status. Each request that brings nothing new waits for twice as long as the one before, up to 16 times. homa-ns3 requests as often, of a message that it has just granted to, what was granted when it last could have requested it, whatever that waits for. Left out: 1ms (simulator, homa-ns3), 5ms (linux).",
-        "Homa §3.7: a few milliseconds; HomaModule: resend_ticks 5; HomaL4Protocol-ns-3: ExpireRtxTimeout; the simulator loses nothing; what is late, and the doubling: packetloom",
+        "A receiver that has received nothing of a message for this long requests what is missing, unless its link was busy with what goes before it in the last quarter of that; a sender does not send again what left it less than half of that ago, after a pause (homa-ns3: it does); a sender that has received nothing for twice as long requests a status. Each request that brings nothing new waits for twice as long as the one before, up to 16 times. homa-ns3 requests as often, of a message that it has just granted to, what was granted when it last could have requested it, whatever that waits for. Left out: 1ms (simulator, homa-ns3), 5ms (linux).",
+        "Homa §3.7: a few milliseconds; HomaModule: resend_ticks 5; HomaL4Protocol-ns-3: ExpireRtxTimeout; the simulator loses nothing; what is late, what left too lately to be, and the doubling: packetloom",
     ),
 ];
 
@@ -336,6 +336,18 @@ impl Config {
     pub fn on(mut self, topology: &Topology) -> Config {
         self.layout.framing_bytes = topology.framing_bytes;
         self
+    }
+
+    /// What left its sender so lately may still wait in the network.
+    #[inline]
+    pub fn half_resend_after(&self) -> Time {
+        Time((self.resend_after.as_ps() / 2).max(1))
+    }
+
+    /// Before a link that was free so lately waits only what left its sender since, in less than half of `resend_after`
+    /// with the way there and that of a request back.
+    pub fn quarter_resend_after(&self) -> Time {
+        Time((self.resend_after.as_ps() / 4).max(1))
     }
 
     /// After so long a silence a sender requests a status.

@@ -146,7 +146,7 @@ impl Transport for Homa {
             }
             Header::Resend { from, to } => {
                 let now = context.now;
-                self.with_sender(packet.flow, |sender, _| sender.resend(from, to, now));
+                self.with_sender(packet.flow, |sender, config| sender.resend(from, to, config, now));
                 self.serve(context);
                 self.excuse(&packet, context);
             }

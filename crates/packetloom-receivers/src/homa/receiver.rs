@@ -147,16 +147,18 @@ impl Receiver {
         awaited.map_or(0, narrow)
     }
 
-    /// Whether what should have come is late: nothing has come for too long, though the link was free for it after half
-    /// of that, so it does not wait behind what goes before it. Otherwise when to look again. Where requests bring nothing
-    /// new, each waits for twice as long as the one before.
+    /// Whether what should have come is late: nothing has come for too long, though the link was free for it of late, so it
+    /// does not wait behind what goes before it. Otherwise when to look again. Where requests bring nothing new, each waits
+    /// for twice as long as the one before.
+    ///
+    /// The link has to have been free in the last quarter of `resend_after`: only what left its sender since may wait before
+    /// it, and that a sender does not send again (`Sender::may_be_late`).
     pub fn is_late(
         &mut self,
         was_free: impl Fn(u8, Time) -> bool,
         config: &Config,
         now: Time,
     ) -> Result<(), Time> {
-        let half = Time((config.resend_after.as_ps() / 2).max(1));
         let patient_until = self.silent_since + config.after_requests(config.resend_after, self.requests);
         if patient_until > now {
             return Err(patient_until.min(now + config.resend_after));
@@ -164,8 +166,9 @@ impl Receiver {
         if self.arrived == self.granted {
             return Err(now + config.resend_after);
         }
-        if !was_free(self.latest_level(), self.silent_since + half) {
-            return Err(now + half);
+        let quarter = config.quarter_resend_after();
+        if !was_free(self.latest_level(), Time(now.as_ps() - quarter.as_ps())) {
+            return Err(now + quarter);
         }
         self.silent_since = now;
         self.requests += 1;
@@ -216,19 +219,21 @@ mod tests {
         let mut message = message(&config);
         assert_eq!(message.is_late(FREE, &config, us(500)), Err(us(1_000)), "too early");
         // The link carries what goes before it, as long as that takes.
-        assert_eq!(message.is_late(BUSY, &config, us(1_000)), Err(us(1_500)));
-        assert_eq!(message.is_late(BUSY, &config, us(30_000)), Err(us(30_500)));
-        assert_eq!(message.is_late(FREE, &config, us(30_500)), Ok(()));
+        assert_eq!(message.is_late(BUSY, &config, us(1_000)), Err(us(1_250)));
+        assert_eq!(message.is_late(BUSY, &config, us(30_000)), Err(us(30_250)));
+        assert_eq!(message.is_late(FREE, &config, us(30_250)), Ok(()));
     }
 
     #[test]
-    fn the_link_has_to_be_free_once_what_is_missing_should_be_there() {
+    fn the_link_has_to_have_been_free_of_late() {
         let config = config(true);
         let mut message = message(&config);
         let level = message.latest_level();
         let free_at = |at: Time| move |asked: u8, by: Time| asked == level && at > by;
-        assert_eq!(message.is_late(free_at(us(500)), &config, us(1_000)), Err(us(1_500)));
-        assert_eq!(message.is_late(free_at(us(501)), &config, us(1_500)), Ok(()));
+        assert_eq!(message.is_late(free_at(us(750)), &config, us(1_000)), Err(us(1_250)));
+        // What left its sender at 800 may wait since then, so that the link was free at 751 says nothing of it.
+        assert_eq!(message.is_late(free_at(us(751)), &config, us(1_250)), Err(us(1_500)));
+        assert_eq!(message.is_late(free_at(us(1_251)), &config, us(1_500)), Ok(()));
     }
 
     #[test]

@@ -76,6 +76,9 @@ pub struct Sender {
     own_levels: Option<Box<OwnLevels>>,
     /// Packets that are to be sent again.
     again: SeqSet,
+    /// The first packet that was sent after the last pause in sending, and when; and when the last was.
+    resumed: (u32, Time),
+    sent_at: Time,
     turn: Option<Turn>,
     /// When something last happened to it.
     stirred_at: Time,
@@ -97,6 +100,8 @@ impl Sender {
             level: None,
             own_levels: None,
             again: SeqSet::default(),
+            resumed: (0, now),
+            sent_at: now,
             turn: None,
             stirred_at: now,
             requests: 0,
@@ -170,14 +175,23 @@ impl Sender {
         }
     }
 
-    /// Packets are to be sent again; returns whether others than these go first, which the receiver should know.
-    pub fn resend(&mut self, from: u32, to: u32, now: Time) {
+    /// Packets are requested: those that were never sent may be, the others are to be sent again.
+    pub fn resend(&mut self, from: u32, to: u32, config: &Config, now: Time) {
         (self.stirred_at, self.requests) = (now, 0);
         let to = to.min(self.packets);
         self.granted = self.granted.max(to);
-        if from < to.min(self.next) {
-            self.again.insert_range(from, to.min(self.next), |_| {});
+        let to = to.min(self.may_be_late(config, now));
+        if from < to {
+            self.again.insert_range(from, to, |_| {});
         }
+    }
+
+    /// The first packet that cannot be late yet. After a pause, in which others went first, a request crosses the packets
+    /// that it is about: those left less than half of `resend_after` ago, while the request says that none came in all of
+    /// it, and that none waited before the receiver's link a quarter of it ago. ns-3's senders do not look.
+    fn may_be_late(&self, config: &Config, now: Time) -> u32 {
+        let (first, at) = self.resumed;
+        if !config.is_ns3 && now.since(at) < config.half_resend_after() { first } else { self.next }
     }
 
     /// The status request, if one is due: the message has waited long for a grant or an acknowledgement. Otherwise
@@ -210,6 +224,10 @@ impl Sender {
     pub fn take(&mut self, config: &Config, now: Time) -> Packet<Header> {
         self.stirred_at = now;
         let (seq, level) = if self.again.is_empty() {
+            if now.since(self.sent_at) >= config.half_resend_after() {
+                self.resumed = (self.next, now);
+            }
+            self.sent_at = now;
             self.next += 1;
             (self.next - 1, self.granted_level(self.next - 1))
         } else {
@@ -260,9 +278,7 @@ mod tests {
     use super::super::config::testing::config;
     use super::*;
 
-    /// The levels of the seven blind packets, and of those that such grants then let go at once.
-    fn levels(grants: &[(u32, u8)], keeps_levels: bool) -> Vec<u8> {
-        let config = config(keeps_levels);
+    fn message(config: &Config) -> Sender {
         let flow = Flow {
             id: 0,
             src: 0,
@@ -274,7 +290,24 @@ mod tests {
             source: 0,
             chain: None,
         };
-        let mut sender = Sender::new(flow, 1, &config, Time::ZERO);
+        Sender::new(flow, 1, config, Time::ZERO)
+    }
+
+    /// All that may be sent is sent at once; returns which packets those are.
+    fn send_all(sender: &mut Sender, config: &Config, now: Time) -> Vec<u32> {
+        let mut sent = Vec::new();
+        while sender.has_packet() {
+            if let Header::Data { seq, .. } = sender.take(config, now).header {
+                sent.push(seq);
+            }
+        }
+        sent
+    }
+
+    /// The levels of the seven blind packets, and of those that such grants then let go at once.
+    fn levels(grants: &[(u32, u8)], keeps_levels: bool) -> Vec<u8> {
+        let config = config(keeps_levels);
+        let mut sender = message(&config);
         let mut levels = Vec::new();
         let mut send_all = |sender: &mut Sender| {
             while sender.has_packet() {
@@ -300,5 +333,33 @@ mod tests {
         assert_eq!(levels(&[(8, 6), (10, 4)], true), of(&[6, 4, 4]));
         assert_eq!(levels(&[(8, 6), (10, 4), (9, 7)], true), of(&[6, 7, 4]));
         assert_eq!(levels(&[(8, 6), (10, 4), (9, 7)], false), of(&[4, 4, 4]));
+    }
+
+    #[test]
+    fn what_left_as_a_request_came_is_not_sent_again() {
+        let config = config(true);
+        let us = Time::from_us;
+        let mut sender = message(&config);
+        assert_eq!(send_all(&mut sender, &config, us(0)), [0, 1, 2, 3, 4, 5, 6]);
+        // Others went first for 3 ms; then its receiver asks for what has just left.
+        sender.granted(9, 4, &config, us(10));
+        assert_eq!(send_all(&mut sender, &config, us(3_000)), [7, 8]);
+        sender.resend(6, 9, &config, us(3_002));
+        assert_eq!(send_all(&mut sender, &config, us(3_003)), [6], "left long ago");
+        // What a request allows goes for the first time, and that is no pause in sending.
+        sender.resend(7, 10, &config, us(3_400));
+        assert_eq!(send_all(&mut sender, &config, us(3_400)), [9]);
+        // By then it should have come.
+        sender.resend(7, 10, &config, us(3_500));
+        assert_eq!(send_all(&mut sender, &config, us(3_500)), [7, 8, 9]);
+    }
+
+    #[test]
+    fn the_senders_of_ns3_do_not_look_when_it_left() {
+        let config = Config { is_ns3: true, ..config(false) };
+        let mut sender = message(&config);
+        send_all(&mut sender, &config, Time::ZERO);
+        sender.resend(5, 7, &config, Time::from_us(2));
+        assert_eq!(send_all(&mut sender, &config, Time::from_us(2)), [5, 6]);
     }
 }

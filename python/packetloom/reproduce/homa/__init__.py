@@ -20,6 +20,7 @@ EXPERIMENTS = (
     Experiment("levels", "levels.toml", full=("run.duration=1ms", "run.warm_up=100us", "run.seeds=3"), tiny="10us"),
     Experiment("fill", "fill.toml", full=("run.duration=60ms", "run.warm_up=10ms", "run.seeds=3"), tiny="200us"),
     Experiment("fill-w3", "fill-w3.toml", full=("run.duration=10ms", "run.warm_up=1ms", "run.seeds=3"), tiny="200us"),
+    Experiment("fill-why", "fill-why.toml", tiny="200us"),
 )
 
 PAPER = Paper(
