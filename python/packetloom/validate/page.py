@@ -34,6 +34,8 @@ PEERS = {
     "homa_ns3": "Homa's ns-3",
     "ns2": "ns-2: pFabric, DCTCP, TCP",
     "yaps": "YAPS: pFabric, Fastpass, pHost",
+    "astra_sim": "ASTRA-sim: jobs",
+    "loggopsim": "LogGOPSim, ATLAHS: jobs",
 }
 
 # One row, as `--json` writes it.
