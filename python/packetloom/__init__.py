@@ -13,10 +13,14 @@ TYPE_CHECKING = False  # as in `typing`, which takes a while to load: see `start
 if TYPE_CHECKING:
     from typing import Any
 
-    from packetloom.campaign.api import run
+    from packetloom.campaign.api import estimate, run
+    from packetloom.campaign.check import check
+    from packetloom.campaign.fidelity import fidelity
     from packetloom.campaign.search import largest_held
     from packetloom.errors import ArgumentError, Interrupted, InvariantError, PacketloomError, ScenarioError
+    from packetloom.exchange import export
     from packetloom.exchange.fct import read_fct
+    from packetloom.report.compare import compare
     from packetloom.report.plots import plot
     from packetloom.report.report import write_report
     from packetloom.scenario.plan import Scenario, Scheme
@@ -36,7 +40,12 @@ __all__ = [
     "ScenarioError",
     "Scheme",
     "__version__",
+    "check",
+    "compare",
     "component",
+    "estimate",
+    "export",
+    "fidelity",
     "largest_held",
     "plot",
     "read_fct",
@@ -56,7 +65,12 @@ _HOME = {
     "Scenario": "scenario.plan",
     "ScenarioError": "errors",
     "Scheme": "scenario.plan",
+    "check": "campaign.check",
+    "compare": "report.compare",
     "component": "schemes.notebook",
+    "estimate": "campaign.api",
+    "export": "exchange",
+    "fidelity": "campaign.fidelity",
     "largest_held": "campaign.search",
     "plot": "report.plots",
     "read_fct": "exchange.fct",

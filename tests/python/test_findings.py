@@ -10,8 +10,8 @@ import polars as pl
 import pytest
 
 import packetloom
-from packetloom.cli.compare import print_along, times_said
 from packetloom.common.terminal import console
+from packetloom.report.compare import print_along, times_said
 from packetloom.report.grid_costs import along, point_of, scheme_of
 from packetloom.report.measures import STALLED, UNFINISHED, Condition, Measure, Question, Stopped, question_of
 from packetloom.report.ranking import Answer

@@ -1,4 +1,4 @@
-"""`packetloom.run`: the same power as the command line."""
+"""`packetloom.run`, and `packetloom.estimate`: the same power as the command line."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import sys
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Literal
 
 from packetloom.campaign.progress import Reporter, SilentReporter, reporter_for
 from packetloom.campaign.runner import run_plan
@@ -36,6 +37,10 @@ def run(
     `ray` is a Ray cluster's `"HOST:PORT"`, or `"local"` to start Ray on this machine. With `audit` the invariants of
     every simulation are checked as it runs, and `InvariantError` is raised if one is violated. Finished cases that
     another build of packetloom computed are computed again, unless `keep_older`.
+
+    >>> results = packetloom.run(scenario, overrides=["run.seeds=1", "run.loads=[0.2]"], progress=False)
+    >>> results.to_polars("flows").group_by("scheme", maintain_order=True).len().rows()
+    [('TCP', 50), ('DCTCP', 50)]
     """
     text = "a text such as"
     share = None if shard is None else Shard.parse(arguments.instance("shard", shard, str, f'{text} "2/8"'))
@@ -50,3 +55,28 @@ def run(
     return run_plan(
         plan, folder, limit, reporter, shard=share, cache=keep, ray=address, audit=checked, keep_older=older
     )
+
+
+def estimate(
+    scenario: ScenarioSource,
+    rung: Literal["steady", "links", "flows"] = "flows",
+    output: str | Path | None = None,
+    *,
+    workers: int | None = None,
+    overrides: Sequence[str] = (),
+    progress: bool = True,
+) -> Results:
+    """Estimates a scenario below packets: `run` with `run.fidelity` set to the rung (docs/fidelity.md).
+
+    `ScenarioError` where the rung does not hold for a scheme. `packetloom.fidelity` measures what it costs in accuracy.
+
+    >>> less = ["run.loads=[0.2]", "measure.queues=false"]
+    >>> results = packetloom.estimate(scenario, overrides=less, progress=False)
+    >>> results.table("flows", ["slowdown"]).num_rows
+    200
+    """
+    known = ("steady", "links", "flows")
+    if rung not in known:
+        raise arguments.wrong("rung", rung, f"one of {', '.join(known)}")
+    settings = (*arguments.settings(overrides), f'run.fidelity="{rung}"')
+    return run(scenario, output, workers=workers, overrides=settings, progress=progress)

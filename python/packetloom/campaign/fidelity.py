@@ -7,6 +7,8 @@ estimate over that of packets, less one, within each seed; its interval is over 
 from __future__ import annotations
 
 import json
+import sys
+import tempfile
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from packetloom.campaign.progress import Reporter, SilentReporter
+from packetloom.campaign.progress import Reporter, SilentReporter, reporter_for
 from packetloom.campaign.runner import run_plan
 from packetloom.common import arguments
 from packetloom.common.columns import numbers_of
@@ -144,6 +146,32 @@ def run_fidelity(
     results = run_plan(plan, output, workers, reporter, cache=cache, keep_older=keep_older)
     write_json(output / FILE, fidelity_errors(results).to_dicts(), "what was found")
     return results
+
+
+def fidelity(
+    scenario: ScenarioSource,
+    output: str | Path | None = None,
+    *,
+    flows: int | None = None,
+    seeds: int = SEEDS,
+    workers: int | None = None,
+    overrides: Sequence[str] = (),
+    progress: bool = True,
+) -> pl.DataFrame:
+    """Measures what estimates cost in accuracy and save in time, on a shortened version of a scenario.
+
+    The columns are those of `packetloom fidelity`'s fidelity.json (docs/fidelity.md): a row per scheme, load, rung,
+    size bin and statistic of the slowdown. Without `output` the results go to a temporary folder. `PacketloomError`
+    where no rung holds for any scheme; schemes for which one does not hold are left out.
+
+    >>> found = packetloom.fidelity(scenario, flows=100, seeds=1, progress=False)
+    >>> sorted(found["scheme"].unique())
+    ['DCTCP', 'TCP']
+    """
+    plan, _ = fidelity_plan(scenario, flows=flows, seeds=seeds, overrides=overrides)
+    folder = Path(tempfile.mkdtemp(prefix="packetloom-")) if output is None else arguments.path("output", output)
+    reporter: Reporter = reporter_for(sys.stderr) if arguments.flag("progress", progress) else SilentReporter()
+    return fidelity_errors(run_fidelity(plan, folder, workers=arguments.workers(workers), reporter=reporter))
 
 
 def fidelity_errors(results: Results, bins: Sequence[SizeBin] = DEFAULT_BINS) -> pl.DataFrame:

@@ -93,25 +93,20 @@ def check(
 ) -> None:
     """Check a scenario without running it: its cases, what they imply and cost, and warnings. Of a folder: its files,
     too."""
-    from packetloom.campaign.forecast import forecast, told
-    from packetloom.scenario import confounders
-    from packetloom.scenario.plan import doubts, facts, read_plan
-    from packetloom.scenario.run_lengths import first_round, said_of_more
+    from packetloom.campaign.check import checked
+    from packetloom.scenario.plan import read_plan
 
     if scenario.is_dir():
         from packetloom.store.integrity import check_folder
 
         print(f"{scenario}: {check_folder(scenario)} finished cases, and all files are as they were written")
-    plan = read_plan(scenario, settings or ())
-    found = [*plan.warnings, *doubts(plan.cases)]
-    for warning in found:
+    found = checked(read_plan(scenario, settings or ()))
+    for warning in found.warnings:
         print(f"warning: {warning}")
-    first = first_round(plan)
-    cost = [*told(forecast(first), plan), *said_of_more(plan)]
-    for line in (*facts(plan.cases), *confounders.lines(confounders.unequal(plan.cases)), *cost):
+    for line in (*found.facts, *found.unequal, *found.advice):
         print(line)
-    begin = " to begin with" if len(first) < len(plan.cases) else ""
-    print(f"{scenario}: {len(first)} case{'s' if len(first) != 1 else ''}{begin}, no mistakes")
+    begin = " to begin with" if found.cases < found.most_cases else ""
+    print(f"{scenario}: {found.cases} case{'s' if found.cases != 1 else ''}{begin}, no mistakes")
 
 
 @app.command()

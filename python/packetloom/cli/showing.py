@@ -83,9 +83,9 @@ def compare(
     Two folders may be of two builds. The exit code is 1 if --worse-than is given and B is worse by more anywhere, or
     has no value where A has one.
     """
-    from packetloom.cli.compare import Comparison, Side, as_json, print_along, print_comparison, times_said
     from packetloom.common.files import write_json
     from packetloom.common.terminal import console
+    from packetloom.report.compare import Comparison, Side, as_json, print_along, print_comparison, times_said
 
     if (b is None) == (along is None):
         raise PacketloomError("write B, or --along AXIS: one of the two is compared with A")

@@ -11,6 +11,7 @@ from typing import IO
 
 import polars as pl
 
+from packetloom.common import arguments
 from packetloom.common.files import explain_os_error, write_whole
 from packetloom.errors import PacketloomError
 from packetloom.exchange.fct import fct_text
@@ -43,8 +44,17 @@ FORMATS = {
 }
 
 
-def export(results: Results, name: str, output: Path) -> list[Path]:
-    """Writes what every finished case has in another tool's format, a file each; returns the files."""
+def export(results: Results, name: str, output: str | Path) -> list[Path]:
+    """Writes what every finished case has in another tool's format, a file each; returns the files.
+
+    `name` is a format of `packetloom export`, such as `"fct-hpcc"` (docs/other-tools.md). `PacketloomError` where the
+    results have nothing for it.
+
+    >>> [file.suffix for file in packetloom.export(results, "fct-hpcc", folder)]
+    ['.txt', '.txt', '.txt', '.txt', '.txt', '.txt', '.txt', '.txt']
+    """
+    arguments.instance("results", results, Results, "a packetloom.Results")
+    output = arguments.path("output", output)
     if name not in (*FORMATS, *KEPT):
         raise PacketloomError(f"unknown format {name!r}; write one of {', '.join((*FORMATS, *KEPT))}")
     files = []

@@ -1,7 +1,7 @@
-"""`packetloom compare A B`: how two schemes, or the schemes of two folders, differ, seed by seed.
+"""`packetloom compare A B`, and `packetloom.compare`: how two schemes, or those of two folders, differ.
 
-It says what the report's page says (`report.sentences`), of these two only. Its exit code tells a script whether B is
-worse.
+They are compared seed by seed. It says what the report's page says (`report.sentences`), of these two only. The
+command's exit code tells a script whether B is worse.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from rich import box
@@ -17,15 +18,19 @@ from rich.table import Table
 
 from packetloom.common.build import builds_text
 from packetloom.common.quantities import said_within
-from packetloom.errors import PacketloomError
+from packetloom.errors import ArgumentError, PacketloomError
 from packetloom.report.drift_words import warning
 from packetloom.report.grid_costs import Along, point_of, sentences_along, table_along
+from packetloom.report.grid_costs import along as values_along
 from packetloom.report.measures import Condition, Measure, Question, condition_of, entity_of, names_in, question_of
 from packetloom.report.ranking import Answer, Pair, comparison_text
 from packetloom.report.sentences import sentences
 from packetloom.report.setup import setting_text
 from packetloom.store.case_rows import builds_of
 from packetloom.store.results import Results, Snapshot
+
+if TYPE_CHECKING:
+    import polars as pl
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,6 +181,42 @@ class Comparison:
         both = prints[0].keys() & prints[1].keys()
         same = sum(prints[0][key] == prints[1][key] for key in both)
         return f"{same} of {len(both)} cases that both have are the same in every flow" if both else ""
+
+
+def compare(
+    a: str | Path, b: str | None = None, *, along: str | None = None, base: str | None = None, by: str | None = None
+) -> pl.DataFrame:
+    """How two schemes, two folders, or the values of an axis differ, seed by seed: what `packetloom compare` says.
+
+    `a` is a results folder, or `"DIR:SCHEME"`; `b` the same, or `":SCHEME"` of a's folder. In place of `b`, `along` is
+    an axis of a's grid, whose values are compared with the first, or with `base`. `by` is a statistic, if not the one
+    that the scenario is about. A row per pair and point of the grid: `measure`, `condition`, `a`, `b`, their means,
+    `ratio_or_difference` (b over a) with its 95 % interval `low` and `high`, Holm's `p`, whether the seeds tell the
+    two apart (`told_apart`), `times_as_bad` (above 1, b is worse), `seeds`, and the `seeds_needed` to tell. What b
+    lacks has null. `PacketloomError` for what can't be compared.
+
+    >>> found = packetloom.compare(f"{results.path}:TCP", ":DCTCP")
+    >>> found.select("condition", "a", "b", "told_apart").rows()[0][:3]
+    ('load 0.2', 'TCP', 'DCTCP')
+    """
+    import polars as pl
+
+    if (b is None) == (along is None):
+        raise ArgumentError("give b, or along: one of the two is compared with a")
+    if along is not None:
+        found = values_along(Snapshot(Results(a)), along, base)
+        measure = measure_along(found, by)
+        rows, lacking = list(rows_along(found.by(measure), measure)), lacking_along(found.by(measure), measure)
+    else:
+        if base is not None:
+            raise ArgumentError("base goes with along")
+        one = Side.parse(str(a))
+        comparison = Comparison(one, Side.parse(str(b), one))
+        measure = comparison.measure(by)
+        rows, lacking = list(comparison.rows(measure)), comparison.lacking(measure)
+    kinds = {"str": pl.String, "float": pl.Float64, "int": pl.Int64, "bool": pl.Boolean}
+    schema = {one.name: kinds[str(one.type).removesuffix(" | None")] for one in fields(Compared)}
+    return pl.DataFrame(as_json(rows, lacking), schema=schema)
 
 
 def _pairs(a: Side, b: Side, several: Sequence[Results], is_one_folder: bool) -> tuple[list[Pair], list[str]]:
@@ -349,12 +390,17 @@ def lacking_along(found: Along, measure: Measure) -> list[Lacking]:
     ]
 
 
-def print_along(found: Along, console: Console, by: str | None = None) -> tuple[list[Compared], list[Lacking]]:
-    """What the values of an axis cost, and a table; gives the rows of the statistic that decides."""
+def measure_along(found: Along, by: str | None) -> Measure:
+    """The statistic of that name; without one, the one that the scenario is about."""
     measures = {one.name: one for one in found.answer.question.measures}
     if by is not None and by not in measures:
         raise PacketloomError(f"there is no statistic {by!r} to compare by; there are {', '.join(measures)}")
-    measure = found.measure if by is None else measures[by]
+    return found.measure if by is None else measures[by]
+
+
+def print_along(found: Along, console: Console, by: str | None = None) -> tuple[list[Compared], list[Lacking]]:
+    """What the values of an axis cost, and a table; gives the rows of the statistic that decides."""
+    measure = measure_along(found, by)
     found = found.by(measure)
     if found.unsteady:
         console.print(found.unsteady, markup=False)
