@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import sys
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Literal
 
-from packetloom.campaign.progress import Reporter, SilentReporter, reporter_for
+from packetloom.campaign.forecast import RUNGS, Rung
+from packetloom.campaign.progress import reporter_asked
 from packetloom.campaign.runner import run_plan
 from packetloom.campaign.schedule import Shard
 from packetloom.common import arguments
@@ -48,9 +46,9 @@ def run(
     given = None if output is None else arguments.path("output", output)
     limit = arguments.workers(workers)
     keep, checked = arguments.flag("cache", cache), arguments.flag("audit", audit)
-    reporter: Reporter = reporter_for(sys.stderr) if arguments.flag("progress", progress) else SilentReporter()
+    reporter = reporter_asked(progress)
     plan = read_plan(scenario, overrides)
-    folder = Path(tempfile.mkdtemp(prefix="packetloom-")) if given is None else given
+    folder = arguments.folder(given)
     older = arguments.flag("keep_older", keep_older)
     return run_plan(
         plan, folder, limit, reporter, shard=share, cache=keep, ray=address, audit=checked, keep_older=older
@@ -59,7 +57,7 @@ def run(
 
 def estimate(
     scenario: ScenarioSource,
-    rung: Literal["steady", "links", "flows"] = "flows",
+    rung: Rung = "flows",
     output: str | Path | None = None,
     *,
     workers: int | None = None,
@@ -75,8 +73,7 @@ def estimate(
     >>> results.table("flows", ["slowdown"]).num_rows
     200
     """
-    known = ("steady", "links", "flows")
-    if rung not in known:
-        raise arguments.wrong("rung", rung, f"one of {', '.join(known)}")
+    if rung not in RUNGS:
+        raise arguments.wrong("rung", rung, f"one of {', '.join(RUNGS)}")
     settings = (*arguments.settings(overrides), f'run.fidelity="{rung}"')
     return run(scenario, output, workers=workers, overrides=settings, progress=progress)

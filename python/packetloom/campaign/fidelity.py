@@ -7,8 +7,6 @@ estimate over that of packets, less one, within each seed; its interval is over 
 from __future__ import annotations
 
 import json
-import sys
-import tempfile
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,7 +16,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from packetloom.campaign.progress import Reporter, SilentReporter, reporter_for
+from packetloom.campaign.forecast import RUNGS
+from packetloom.campaign.progress import Reporter, SilentReporter, reporter_asked
 from packetloom.campaign.runner import run_plan
 from packetloom.common import arguments
 from packetloom.common.columns import numbers_of
@@ -38,7 +37,6 @@ if TYPE_CHECKING:
     from packetloom.store.case_rows import CaseRow
 
 PACKETS = "packets"
-ESTIMATES = ("steady", "links", "flows")
 SEEDS = 3
 MOST_FLOWS = 60_000
 FEWEST_FLOWS = 2_000
@@ -91,17 +89,17 @@ def fidelity_plan(
     refusals = [
         Refusal(str(scheme["name"]), rung, why)
         for scheme in schemes
-        for rung in ESTIMATES
+        for rung in RUNGS
         if (why := _refused(whole, document | {"scheme": [scheme], "run": run | {"fidelity": rung}}))
     ]
     refused = {(refusal.scheme, refusal.rung) for refusal in refusals}
-    held = {rung: [one for one in schemes if (str(one["name"]), rung) not in refused] for rung in ESTIMATES}
-    least = next((rung for rung in ESTIMATES if held[rung]), None)
+    held = {rung: [one for one in schemes if (str(one["name"]), rung) not in refused] for rung in RUNGS}
+    least = next((rung for rung in RUNGS if held[rung]), None)
     if least is None:
         reasons = "; ".join(dict.fromkeys(refusal.why for refusal in refusals))
         raise PacketloomError(f"no estimate holds for any scheme of this scenario: {reasons}")
     document["scheme"] = held[least]
-    rungs = [rung for rung in ESTIMATES if all(one in held[rung] for one in held[least])]
+    rungs = [rung for rung in RUNGS if all(one in held[rung] for one in held[least])]
     run["fidelity"] = [PACKETS, *rungs]
     return _plan_of(whole, document), refusals
 
@@ -169,8 +167,8 @@ def fidelity(
     ['DCTCP', 'TCP']
     """
     plan, _ = fidelity_plan(scenario, flows=flows, seeds=seeds, overrides=overrides)
-    folder = Path(tempfile.mkdtemp(prefix="packetloom-")) if output is None else arguments.path("output", output)
-    reporter: Reporter = reporter_for(sys.stderr) if arguments.flag("progress", progress) else SilentReporter()
+    folder = arguments.folder(None if output is None else arguments.path("output", output))
+    reporter = reporter_asked(progress)
     return fidelity_errors(run_fidelity(plan, folder, workers=arguments.workers(workers), reporter=reporter))
 
 

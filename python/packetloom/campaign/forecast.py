@@ -11,6 +11,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from typing import Literal, get_args
 
 from packetloom import _core
 from packetloom.campaign.progress import duration_text
@@ -44,7 +45,9 @@ CASE_CPU_S = 0.03
 """Besides the simulation: of each flow, and of each case, until its tables are on disk."""
 LONG_S = 600.0
 """Above it a person wants to know what would take less."""
-RUNGS = ("steady", "links", "flows")
+Rung = Literal["steady", "links", "flows"]
+RUNGS: tuple[Rung, ...] = get_args(Rung)
+"""Estimates below packets (run.fidelity)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from typing import Protocol, TextIO
 
 from packetloom import _core
 from packetloom.campaign.interim_table import Standings
+from packetloom.common import arguments
 from packetloom.common.quantities import said
 from packetloom.store.case_rows import CaseRow, row_label
 
@@ -141,6 +142,11 @@ def reporter_for(stream: TextIO | None) -> Reporter:
 
         return TerminalReporter()
     return LogReporter(stream)
+
+
+def reporter_asked(progress: object) -> Reporter:
+    """The reporter of a Python function whose argument `progress` is this."""
+    return reporter_for(sys.stderr) if arguments.flag("progress", progress) else SilentReporter()
 
 
 def _in_notebook() -> bool:

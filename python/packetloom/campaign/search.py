@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import json
 import re
-import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -245,7 +244,7 @@ def largest_held(
     given = None if output is None else arguments.path("output", output)
     range = Range(arguments.instance("key", key, str, 'a key such as "workload.pattern.fan_in"'), lowest, highest)
     range.check()
-    folder = Path(tempfile.mkdtemp(prefix="packetloom-")) if given is None else given
+    folder = arguments.folder(given)
     limit, older = arguments.workers(workers), arguments.flag("keep_older", keep_older)
     results = run_search(
         scenario, range, share=share, overrides=overrides, workers=limit, output=folder, keep_older=older

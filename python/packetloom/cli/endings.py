@@ -3,14 +3,28 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import typer
 
 from packetloom.cli.exit_codes import STALLED
+from packetloom.errors import Interrupted
+from packetloom.start import INTERRUPTED
 
 if TYPE_CHECKING:
     from packetloom.store.results import Results
+
+
+@contextmanager
+def interruptible(then: str = "Run the same command to resume.") -> Iterator[None]:
+    """A campaign that is interrupted says what it kept and what to do then, and the command exits with 130."""
+    try:
+        yield
+    except Interrupted as interrupted:
+        print(f"stopped: {interrupted}. {then}", file=sys.stderr)
+        raise typer.Exit(INTERRUPTED) from None
 
 
 def exit_if_stalled(results: Results) -> None:
@@ -25,6 +39,7 @@ def exit_if_stalled(results: Results) -> None:
 
 
 def print_results_of(results: Results) -> None:
+    """The tables, what came out in a few sentences, and which cases another build computed."""
     from packetloom.common.terminal import console
     from packetloom.report.results_table import print_results
     from packetloom.report.sentences import told_briefly

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Literal
@@ -20,8 +19,8 @@ from packetloom.cli.app import (
     app,
     can_be_written,
 )
-from packetloom.errors import Interrupted, PacketloomError
-from packetloom.start import INTERRUPTED
+from packetloom.cli.endings import interruptible
+from packetloom.errors import PacketloomError
 
 
 class Against(StrEnum):
@@ -64,11 +63,8 @@ def reproduce(
         if keep_older:
             raise PacketloomError("--accept commits what this build computes: leave --keep-older out")
         check_acceptable(paper, figure)
-    try:
+    with interruptible():
         findings = reproduce_paper(paper, figure, scale, json_file, output, workers, keep_older)
-    except Interrupted as interrupted:
-        print(f"stopped: {interrupted}. Run the same command to resume.", file=sys.stderr)
-        raise typer.Exit(INTERRUPTED) from None
     if not check_verdicts(paper, figure, scale, findings, accept=accept):
         raise typer.Exit(1)
 
@@ -142,7 +138,7 @@ def fabric_bench_run(
     """Run tests and write their tables and a page. If it is stopped or killed, the same command resumes it."""
     from packetloom.fabric_bench.command import run_bench
 
-    try:
+    with interruptible():
         run_bench(
             tests or (),
             scale,
@@ -154,9 +150,6 @@ def fabric_bench_run(
             transports=[one.strip() for one in transports.split(",")] if transports else (),
             json_file=json_file,
         )
-    except Interrupted as interrupted:
-        print(f"stopped: {interrupted}. Run the same command to resume.", file=sys.stderr)
-        raise typer.Exit(INTERRUPTED) from None
 
 
 @fabric_bench.command("report")
@@ -214,7 +207,7 @@ def validate(
     from packetloom.validate.command import run_validation
 
     check_target(json_file, virtual_kernel, *(configs or ()))
-    try:
+    with interruptible("The same command starts over."):
         agreed = run_validation(
             against or [Against.THEORY, Against.PEERS],
             json_file,
@@ -223,7 +216,4 @@ def validate(
             virtual_kernel=virtual_kernel,
             configs=configs or (),
         )
-    except Interrupted as interrupted:
-        print(f"stopped: {interrupted}. The same command starts over.", file=sys.stderr)
-        raise typer.Exit(INTERRUPTED) from None
     raise typer.Exit(0 if agreed else 1)

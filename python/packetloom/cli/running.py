@@ -22,8 +22,7 @@ from packetloom.cli.app import (
     WorkersOption,
     app,
 )
-from packetloom.cli.endings import exit_if_stalled, print_results_of
-from packetloom.errors import Interrupted
+from packetloom.cli.endings import exit_if_stalled, interruptible, print_results_of
 from packetloom.start import INTERRUPTED
 
 if TYPE_CHECKING:
@@ -124,7 +123,7 @@ def run(
     folder = output or (scenario if scenario.is_dir() and not settings else plan.default_folder())
     if share and not output and not scenario.is_dir():
         folder = folder.with_name(f"{folder.name}-{share}")
-    try:
+    with interruptible():
         reporter = reporter_for(sys.stderr)
         results = run_plan(
             plan,
@@ -137,9 +136,6 @@ def run(
             audit=audit,
             keep_older=keep_older,
         )
-    except Interrupted as interrupted:
-        print(f"stopped: {interrupted}. Run the same command to resume.", file=sys.stderr)
-        raise typer.Exit(INTERRUPTED) from None
     print_results_of(results)
     print(f"\nresults in {folder}; figures: packetloom report {folder}")
     exit_if_stalled(results)
@@ -177,7 +173,7 @@ def search(
         print(f"warning: {warning}", file=sys.stderr)
     default = plan.default_folder()
     folder = output or default.with_name(f"{default.name}-search")
-    try:
+    with interruptible():
         results = run_search(
             scenario,
             range,
@@ -188,9 +184,6 @@ def search(
             reporter=reporter_for(sys.stderr),
             keep_older=keep_older,
         )
-    except Interrupted as interrupted:
-        print(f"stopped: {interrupted}. Run the same command to resume.", file=sys.stderr)
-        raise typer.Exit(INTERRUPTED) from None
     found = held_values(results, range, hold)
     print_held(found, range, hold, results.build_note())
     if json_file:
@@ -229,7 +222,7 @@ def fidelity(
     for refusal in refusals:
         print(f"warning: {refusal}", file=sys.stderr)
     folder = output or Path("results") / f"{plan.name}-fidelity"
-    try:
+    with interruptible("The same command goes on from there."):
         results = run_fidelity(
             plan,
             folder,
@@ -238,9 +231,6 @@ def fidelity(
             cache=not no_cache,
             keep_older=keep_older,
         )
-    except Interrupted as interrupted:
-        print(f"stopped: {interrupted}. The same command goes on from there.", file=sys.stderr)
-        raise typer.Exit(INTERRUPTED) from None
     errors = fidelity_errors(results)
     print_fidelity(errors)
     if json_file:

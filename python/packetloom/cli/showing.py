@@ -85,7 +85,7 @@ def compare(
     """
     from packetloom.common.files import write_json
     from packetloom.common.terminal import console
-    from packetloom.report.compare import Comparison, Side, as_json, print_along, print_comparison, times_said
+    from packetloom.report.compare import Comparison, as_json, print_along, print_comparison, times_said
 
     if (b is None) == (along is None):
         raise PacketloomError("write B, or --along AXIS: one of the two is compared with A")
@@ -98,8 +98,7 @@ def compare(
     else:
         if base is not None:
             raise PacketloomError("--from goes with --along")
-        one = Side.parse(a)
-        comparison = Comparison(one, Side.parse(str(b), one))
+        comparison = Comparison.parse(a, str(b))
         rows = print_comparison(comparison, console(), by)
         lacking, names = comparison.lacking(comparison.measure(by)), comparison.names
     if json_file:

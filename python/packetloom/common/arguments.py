@@ -55,6 +55,13 @@ def path(name: str, value: object) -> Path:
     return Path(value)
 
 
+def folder(given: Path | None) -> Path:
+    """The folder for results: the given one, or else a new temporary one."""
+    import tempfile  # which takes a while, and the command line loads this module as it starts
+
+    return Path(tempfile.mkdtemp(prefix="packetloom-")) if given is None else given
+
+
 def whole(name: str, value: Any, least: int, most: int) -> int:
     """The value, if it is a whole number in a range; numpy's are, too."""
     try:

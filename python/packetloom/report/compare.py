@@ -118,6 +118,12 @@ class Comparison:
             raise PacketloomError("the two have no load (or other point of the grid) in common")
         self.answer = Answer(restricted, self.pairs)
 
+    @staticmethod
+    def parse(a: str, b: str) -> Comparison:
+        """From two sides as texts."""
+        one = Side.parse(a)
+        return Comparison(one, Side.parse(b, one))
+
     def measure(self, name: str | None) -> Measure:
         """The statistic of that name; without one, the one that the scenario is about."""
         measures = {one.name: one for one in self.answer.question.measures}
@@ -204,14 +210,12 @@ def compare(
     if (b is None) == (along is None):
         raise ArgumentError("give b, or along: one of the two is compared with a")
     if along is not None:
-        found = values_along(Snapshot(Results(a)), along, base)
-        measure = measure_along(found, by)
-        rows, lacking = list(rows_along(found.by(measure), measure)), lacking_along(found.by(measure), measure)
+        found = by_statistic(values_along(Snapshot(Results(a)), along, base), by)
+        rows, lacking = list(rows_along(found, found.measure)), lacking_along(found, found.measure)
     else:
         if base is not None:
             raise ArgumentError("base goes with along")
-        one = Side.parse(str(a))
-        comparison = Comparison(one, Side.parse(str(b), one))
+        comparison = Comparison.parse(str(a), str(b))
         measure = comparison.measure(by)
         rows, lacking = list(comparison.rows(measure)), comparison.lacking(measure)
     kinds = {"str": pl.String, "float": pl.Float64, "int": pl.Int64, "bool": pl.Boolean}
@@ -390,18 +394,18 @@ def lacking_along(found: Along, measure: Measure) -> list[Lacking]:
     ]
 
 
-def measure_along(found: Along, by: str | None) -> Measure:
-    """The statistic of that name; without one, the one that the scenario is about."""
+def by_statistic(found: Along, by: str | None) -> Along:
+    """The same by the statistic of that name; without one, by the one that the scenario is about."""
     measures = {one.name: one for one in found.answer.question.measures}
     if by is not None and by not in measures:
         raise PacketloomError(f"there is no statistic {by!r} to compare by; there are {', '.join(measures)}")
-    return found.measure if by is None else measures[by]
+    return found if by is None else found.by(measures[by])
 
 
 def print_along(found: Along, console: Console, by: str | None = None) -> tuple[list[Compared], list[Lacking]]:
     """What the values of an axis cost, and a table; gives the rows of the statistic that decides."""
-    measure = measure_along(found, by)
-    found = found.by(measure)
+    found = by_statistic(found, by)
+    measure = found.measure
     if found.unsteady:
         console.print(found.unsteady, markup=False)
     for sentence in sentences_along(found):

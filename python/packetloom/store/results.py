@@ -196,12 +196,12 @@ class Results:
     def table(self, name: TableName, columns: Sequence[str] | None = None) -> pa.Table:
         """One of the tables; of the large ones, only these columns, when given; `ArgumentError` for an
         unknown name."""
-        if name != "cases" and name not in PARTITIONED:
-            raise ArgumentError(f"there is no table {name!r}; {meant(str(name), ('cases', *PARTITIONED))}")
         if name == "cases":
             table = self.cases
             _must_have(name, table.column_names, columns)
             return table if columns is None else table.select(list(columns))
+        if name not in PARTITIONED:
+            raise ArgumentError(f"there is no table {name!r}; {meant(str(name), ('cases', *PARTITIONED))}")
         if columns is not None:
             _must_have(name, self._column_names(name), columns)
         axes, types = self.axes, self.parameter_types()
