@@ -9,6 +9,7 @@ import pyarrow as pa
 import pytest
 
 from made_results import Runs, failing, runs, values
+from packetloom.common.fairness import jain
 from packetloom.reproduce import PAPERS, PAPERS_FOLDER
 from packetloom.reproduce.claims import Claim, NotComparable, judge
 from packetloom.reproduce.rdma import PAPER, claims, measure
@@ -279,5 +280,5 @@ def test_experiments_are_there_and_every_scenario_stands() -> None:
 
 
 def test_jains_index_is_1_where_all_are_equal() -> None:
-    assert measure.jain(np.array([2.0, 2.0, 2.0])) == 1
-    assert measure.jain(np.array([1.0, 0.0])) == 0.5
+    assert jain(np.array([2.0, 2.0, 2.0])) == 1
+    assert jain(np.array([1.0, 0.0])) == 0.5

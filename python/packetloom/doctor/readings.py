@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from packetloom.common import fairness
 from packetloom.doctor.situations import (
     DEAD_FLOW_BYTES,
     DEAD_FROM_MS,
@@ -97,7 +98,7 @@ def jain(outcomes: Outcomes) -> float:
     """Jain's index of what two flows got while both sent: 1 if it was the same, 0.5 if one got nothing."""
     at, *both = shares(only(outcomes))
     got = np.array([flow[at >= SECOND_STARTS_MS].sum() for flow in both])
-    return float(got.sum() ** 2 / (len(got) * (got**2).sum())) if got.any() else 0.0
+    return fairness.jain(got) if got.any() else 0.0
 
 
 def ms_until_fair(outcomes: Outcomes) -> float:

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from packetloom.common import arguments
 from packetloom.common.columns import numbers_of
 from packetloom.common.confidence import PERCENTILES, t_quantile
+from packetloom.common.fairness import jain
 from packetloom.common.quantities import size_said, size_text
 from packetloom.errors import PacketloomError
 from packetloom.store.case_rows import axes_of, parameter_column
@@ -210,7 +211,7 @@ def jain_of_servers(src: FloatArray, share: FloatArray) -> float | None:
     if not len(server):
         return None
     of_server = np.bincount(server, weights=share[finished]) / np.bincount(server)
-    return float(of_server.sum() ** 2 / (len(of_server) * (of_server**2).sum()))
+    return jain(of_server)
 
 
 def _variation(values: FloatArray) -> float | None:

@@ -14,6 +14,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from packetloom.common.fairness import jain
 from packetloom.common.quantities import size_text
 from packetloom.reproduce.claims import Claim, Measured
 from packetloom.reproduce.measure import NO_LIMIT, Interval, Runs, above, below, interval_of, listed, within
@@ -151,7 +152,7 @@ def _shared_link(results: Results) -> tuple[Interval, Interval]:
         columns,
         lambda flows: float(flows["fct_ns"].to_numpy().max()) / measure.serial_bound_ns(flows),
     )
-    fairness = measure.by_label(results, columns, lambda flows: measure.jain(flows["goodput_gbps"].to_numpy()))
+    fairness = measure.by_label(results, columns, lambda flows: jain(flows["goodput_gbps"].to_numpy()))
     return last[NDP], fairness[NDP]
 
 

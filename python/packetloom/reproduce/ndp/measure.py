@@ -101,11 +101,6 @@ def variation_of_switches(packets: NDArray[np.int64]) -> float:
     return variation(packets.sum(axis=1))
 
 
-def jain(values: NDArray[np.float64]) -> float:
-    """Jain's index: 1 if all are equal."""
-    return float(values.sum() ** 2 / (len(values) * (values**2).sum()))
-
-
 def serial_bound_ns(flows: pl.DataFrame) -> float:
     """The earliest end of flows of one size that share one link: the first as if alone, the others right behind."""
     packets = -(-int(flows["size_bytes"][0]) // MSS_BYTES)

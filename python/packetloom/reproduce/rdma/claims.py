@@ -11,6 +11,7 @@ from collections.abc import Iterator
 import numpy as np
 import polars as pl
 
+from packetloom.common.fairness import jain
 from packetloom.reproduce.claims import Claim, Measured
 from packetloom.reproduce.measure import NO_LIMIT, Runs, below, interval_of, listed
 from packetloom.reproduce.rdma import measure
@@ -47,7 +48,7 @@ def sharing(runs: Runs) -> Iterator[Measured]:
     """RD1."""
     shares = [(row, measure.rates_gbps(samples, SETTLED)) for row, samples in measure.senders(runs["sharing"])]
     largest = measure.intervals((row, max(rates) / float(np.mean(rates))) for row, rates in shares)
-    evenness = measure.intervals((row, measure.jain(np.array(rates))) for row, rates in shares)
+    evenness = measure.intervals((row, jain(np.array(rates))) for row, rates in shares)
     yield largest[PFC].measured("PFC alone: largest / mean share", (1.5, NO_LIMIT))
     yield evenness[DCQCN].measured("DCQCN: Jain's index", (0.95, NO_LIMIT))
     yield evenness[PFC].beside("PFC alone: Jain's index")
@@ -167,7 +168,7 @@ def fixed_points(runs: Runs) -> Iterator[Measured]:
     evenness: dict[str, dict[tuple[float, float], float]] = defaultdict(dict)
     for row, samples in measure.senders(runs["starts"]):
         point = (axis_number(row, "start_ns") / 1e6, axis_number(row, "initial_rate_gbps"))
-        evenness[row.scheme][point] = measure.jain(np.array(measure.rates_gbps(samples, SETTLED)))
+        evenness[row.scheme][point] = jain(np.array(measure.rates_gbps(samples, SETTLED)))
     timely, dcqcn = (
         [value for (_, first_gbps), value in evenness[scheme].items() if first_gbps in PUBLISHED_FIRST_GBPS]
         for scheme in (TIMELY, DCQCN)
@@ -183,7 +184,7 @@ def fixed_points(runs: Runs) -> Iterator[Measured]:
         yield Measured(f"{scheme}, from 7 and 3 Gb/s: Jain's index", value, decides=False)
     by_segment: dict[float, list[float]] = defaultdict(list)
     for row, samples in measure.senders(runs["segments"]):
-        index = measure.jain(np.array(measure.rates_gbps(samples, SETTLED)))
+        index = jain(np.array(measure.rates_gbps(samples, SETTLED)))
         by_segment[axis_number(row, "ack_every")].append(index)
     for packets, found in sorted(by_segment.items()):
         yield Measured(f"TIMELY, a rate for each {packets:g} KB: least of Jain's index", min(found), decides=False)
@@ -193,7 +194,7 @@ def _seven_and_three(runs: Runs) -> Iterator[tuple[str, float]]:
     """Each scheme, at the start of the second flow at which the first one has come to 7 Gb/s."""
     for row, samples in measure.senders(runs["seven-and-three"]):
         if axis_number(row, "start_ns") == SEVEN_GBPS_NS[row.scheme]:
-            yield row.scheme, measure.jain(np.array(measure.rates_gbps(samples, SETTLED)))
+            yield row.scheme, jain(np.array(measure.rates_gbps(samples, SETTLED)))
 
 
 def recovery(runs: Runs) -> Iterator[Measured]:

@@ -7,6 +7,7 @@ from collections import defaultdict
 import numpy as np
 import polars as pl
 
+from packetloom.common.fairness import jain
 from packetloom.report.panels import Curve, Panel
 from packetloom.reproduce import PaperFigure
 from packetloom.reproduce.measure import Runs, interval_of
@@ -80,7 +81,7 @@ def fairness(runs: Runs) -> list[Panel]:
     for row, samples in measure.senders(runs["starts"]):
         rates = np.array(measure.rates_gbps(samples, SETTLED))
         later_ms, first_gbps = axis_number(row, "start_ns") / 1e6, axis_number(row, "initial_rate_gbps")
-        found[row.scheme][later_ms].append((first_gbps, measure.jain(rates)))
+        found[row.scheme][later_ms].append((first_gbps, jain(rates)))
     return [
         Panel(scheme, "first rate, Gb/s", "Jain's index", [_points(*one) for one in _in_order(by_start)])
         for scheme, by_start in found.items()

@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from packetloom.reproduce.measure import Interval, interval_of, per_case
 from packetloom.stats.summary import polars_frame
@@ -47,11 +46,6 @@ def axis_number(row: CaseRow, axis: str) -> float:
     number = re.search(r"[0-9.]*[0-9]", str(value).rpartition("/")[2])
     assert number
     return float(number[0])
-
-
-def jain(values: NDArray[np.float64]) -> float:
-    """Jain's index: 1 if all are equal."""
-    return float(values.sum() ** 2 / (len(values) * (values**2).sum()))
 
 
 def mean(flows: pl.DataFrame, column: str = "fct_ns") -> float:

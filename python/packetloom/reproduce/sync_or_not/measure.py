@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 
 import polars as pl
 
+from packetloom.common import fairness
 from packetloom.reproduce.claims import NotComparable
 from packetloom.reproduce.measure import Interval, interval_of, per_case
 from packetloom.stats.summary import jain_of_servers, polars_frame
@@ -87,7 +88,7 @@ def jain_of_throughput(flows: pl.DataFrame) -> float:
         arrived=pl.when(pl.col("start_ns") + pl.col("fct_ns") <= last).then("size_bytes").otherwise(0)
     )
     of_server = sent.group_by("src").agg(pl.col("arrived").sum().cast(pl.Float64))["arrived"].to_numpy()
-    return float(of_server.sum() ** 2 / (len(of_server) * (of_server**2).sum()))
+    return fairness.jain(of_server)
 
 
 JAINS: Mapping[str, Callable[[pl.DataFrame], float]] = {
