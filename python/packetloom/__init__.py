@@ -17,7 +17,14 @@ if TYPE_CHECKING:
     from packetloom.campaign.check import check
     from packetloom.campaign.fidelity import fidelity
     from packetloom.campaign.search import largest_held
-    from packetloom.errors import ArgumentError, Interrupted, InvariantError, PacketloomError, ScenarioError
+    from packetloom.errors import (
+        ArgumentError,
+        Interrupted,
+        InvariantError,
+        PacketloomError,
+        ScenarioError,
+        ScenarioWarning,
+    )
     from packetloom.exchange import export
     from packetloom.exchange.fct import read_fct
     from packetloom.report.compare import compare
@@ -38,6 +45,7 @@ __all__ = [
     "Results",
     "Scenario",
     "ScenarioError",
+    "ScenarioWarning",
     "Scheme",
     "__version__",
     "check",
@@ -64,6 +72,7 @@ _HOME = {
     "Results": "store.results",
     "Scenario": "scenario.plan",
     "ScenarioError": "errors",
+    "ScenarioWarning": "errors",
     "Scheme": "scenario.plan",
     "check": "campaign.check",
     "compare": "report.compare",

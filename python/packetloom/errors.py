@@ -27,6 +27,10 @@ class ArgumentError(PacketloomError, ValueError):
     """What a Python function was given is of the wrong type, or out of range."""
 
 
+class ScenarioWarning(UserWarning):
+    """What a scenario makes a reader doubt, such as an overloaded link; the commands print it as "warning: ..."."""
+
+
 class InvariantError(PacketloomError):
     """An audited simulation violated an invariant: a fault of packetloom."""
 

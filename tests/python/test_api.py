@@ -2,6 +2,7 @@
 
 import doctest
 import importlib
+import tomllib
 from collections.abc import Callable
 from pathlib import Path
 
@@ -56,3 +57,17 @@ def test_mistakes_get_a_message(finished: Path, scenario: Path, tmp_path: Path) 
         packetloom.export(str(finished), "fct-hpcc", tmp_path)  # type: ignore[arg-type]
     with pytest.raises(PacketloomError, match=r"fidelity sets run\.seeds itself"):
         packetloom.fidelity(scenario, overrides=["run.seeds=3"])
+
+
+def test_what_the_commands_warn_of_is_a_warning_here(scenario: Path) -> None:
+    """Packets of unequal size are no scheme's own; the warning names the line that asked for the run."""
+    document = tomllib.loads(scenario.read_text())
+    document["run"] = {"loads": [0.2], "flows": 20, "seeds": 1}
+    document["scheme"][0]["transport"] = {"kind": "tcp", "mss": "500B"}
+    with pytest.warns(packetloom.ScenarioWarning, match="differs between schemes|packet") as caught:
+        packetloom.run(document, progress=False)
+    assert {one.filename for one in caught} == {__file__}
+    document["scheme"][1]["transport"] = "ndp"
+    document["scheme"][1]["queue"] = "ndp"
+    with pytest.warns(packetloom.ScenarioWarning, match="DCTCP: no (links|steady|flows)"):
+        packetloom.fidelity(document, flows=20, seeds=1, progress=False)

@@ -65,6 +65,15 @@ def test_an_interval_that_shows_it_alone_but_not_among_all_comparisons() -> None
     assert "B has 1.03 times that (1.01 to 1.06), which may be chance as one of 3 comparisons; worst is C" in found
 
 
+def test_the_worst_is_the_last_told_or_not() -> None:
+    """C and D may be as good as A, by their seeds; D is the worst all the same, and not B, which is told from A."""
+    values = {"A": [3.6, 3.5, 3.7], "B": [4.2, 4.1, 4.3], "C": [6.0, 8.0, 14.0], "D": [5.0, 14.0, 28.0]}
+    found = told(question(values))["best"]
+    assert "lowest with A, 3.60 ± 0.25; next is B with 1.17 times that (1.16 to 1.18); C has 2.43 times that" in found
+    assert "; worst is D with 3.48 times that (" in found
+    assert found.endswith("), which may be chance.")
+
+
 def test_points_of_a_grid_that_are_named_are_those_that_are_meant() -> None:
     """Every oversubscription with every fault would be four, and two were meant."""
     points = [Condition(None, (("topology.oversubscription", over), ("fault.at", at))) for over, at in GRID]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from packetloom.common.quantities import axis_text, size_text, time_text
+from packetloom.common.quantities import axis_text, in_percent, size_text, time_text
 
 
 @pytest.mark.parametrize(
@@ -36,3 +36,20 @@ def test_times(time_ns: float, text: str) -> None:
 )
 def test_axes(axis: str, value: object, text: str) -> None:
     assert axis_text(axis, value) == text
+
+
+@pytest.mark.parametrize(
+    ("share", "text"),
+    [
+        (0.0, "0 %"),
+        (0.004, "0.4 %"),
+        (0.051, "5.1 %"),
+        (0.0996, "10 %"),
+        (-0.27, "-27 %"),
+        (1.1, "110 %"),
+        (12.3, "1,230 %"),
+    ],
+)
+def test_percent(share: float, text: str) -> None:
+    assert in_percent(share) == text
+    assert in_percent(share, signed=True) == (text if share < 0 else f"+{text}")

@@ -10,6 +10,7 @@ from packetloom.campaign.progress import reporter_asked
 from packetloom.campaign.runner import run_plan
 from packetloom.campaign.schedule import Shard
 from packetloom.common import arguments
+from packetloom.common.warned import warn
 from packetloom.scenario.plan import ScenarioSource, read_plan
 from packetloom.store.results import Results
 
@@ -34,7 +35,8 @@ def run(
     that share of the cases is run. Without `cache` even cases with results from earlier runs are recomputed.
     `ray` is a Ray cluster's `"HOST:PORT"`, or `"local"` to start Ray on this machine. With `audit` the invariants of
     every simulation are checked as it runs, and `InvariantError` is raised if one is violated. Finished cases that
-    another build of packetloom computed are computed again, unless `keep_older`.
+    another build of packetloom computed are computed again, unless `keep_older`. What `packetloom check` warns of is a
+    `ScenarioWarning`.
 
     >>> results = packetloom.run(scenario, overrides=["run.seeds=1", "run.loads=[0.2]"], progress=False)
     >>> results.to_polars("flows").group_by("scheme", maintain_order=True).len().rows()
@@ -48,6 +50,7 @@ def run(
     keep, checked = arguments.flag("cache", cache), arguments.flag("audit", audit)
     reporter = reporter_asked(progress)
     plan = read_plan(scenario, overrides)
+    warn(plan.warnings)
     folder = arguments.folder(given)
     older = arguments.flag("keep_older", keep_older)
     return run_plan(

@@ -22,6 +22,7 @@ from packetloom.campaign.runner import run_plan
 from packetloom.common import arguments
 from packetloom.common.columns import numbers_of
 from packetloom.common.files import write_json
+from packetloom.common.warned import warn
 from packetloom.errors import PacketloomError, ScenarioError
 from packetloom.scenario.plan import Plan, ScenarioSource, plan_from_text, read_plan
 from packetloom.stats.estimates import AXIS, FILE, STATISTICS, percent_text
@@ -160,13 +161,15 @@ def fidelity(
 
     The columns are those of `packetloom fidelity`'s fidelity.json (docs/fidelity.md): a row per scheme, load, rung,
     size bin and statistic of the slowdown. Without `output` the results go to a temporary folder. `PacketloomError`
-    where no rung holds for any scheme; schemes for which one does not hold are left out.
+    where no rung holds for any scheme. A `ScenarioWarning` names the schemes for which one does not hold; those for
+    which none does are left out.
 
     >>> found = packetloom.fidelity(scenario, flows=100, seeds=1, progress=False)
     >>> sorted(found["scheme"].unique())
     ['DCTCP', 'TCP']
     """
-    plan, _ = fidelity_plan(scenario, flows=flows, seeds=seeds, overrides=overrides)
+    plan, refusals = fidelity_plan(scenario, flows=flows, seeds=seeds, overrides=overrides)
+    warn([*plan.warnings, *map(str, refusals)])
     folder = arguments.folder(None if output is None else arguments.path("output", output))
     reporter = reporter_asked(progress)
     return fidelity_errors(run_fidelity(plan, folder, workers=arguments.workers(workers), reporter=reporter))

@@ -11,6 +11,7 @@ from typing import TypeVar
 
 from packetloom import _core
 from packetloom.common.confidence import half_interval
+from packetloom.common.quantities import in_percent
 from packetloom.errors import PacketloomError
 from packetloom.scenario.plan import Parameter, Plan, Precision
 from packetloom.scenario.run_lengths import by_traffic, longest_complete, point_key, traffic_text
@@ -248,7 +249,7 @@ class Schedule:
         found = ((point, point.reached()) for point in self._points())
         return [
             f"{row_label(point.parameters)}: {wanted} takes more than {len(point.cases)} seeds; "
-            f"it is known to {100 * reached:.2g} %"
+            f"it is known to {in_percent(reached)}"
             for point, reached in found
             if reached > self._precision.within
         ]

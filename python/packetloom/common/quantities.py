@@ -125,5 +125,12 @@ def significant(value: float, digits: int) -> str:
     return f"{value:#.{digits}g}".removesuffix(".")
 
 
+def in_percent(share: float, *, signed: bool = False) -> str:
+    """A fraction in percent, of two significant digits, or all before the point: `5.1 %`, `110 %`."""
+    percent = 100 * share
+    text = f"{percent:,.0f}" if abs(percent) >= 9.95 else f"{percent:.2g}"
+    return f"{'+' if signed and share >= 0 else ''}{text} %"
+
+
 def _spoken_unit(time_ns: float) -> tuple[float, str]:
     return next(((factor, unit) for factor, unit in SPOKEN if abs(time_ns) >= factor), (1.0, "ns"))

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal
 
-from packetloom.common.quantities import said, significant
+from packetloom.common.quantities import in_percent, said, significant
 from packetloom.report.measures import Condition, Measure, Question
 from packetloom.stats.steadiness.diagnosis import LEVEL, Steadiness
 from packetloom.stats.summary import ALL_SIZES
@@ -59,12 +59,12 @@ def _what(one: Steadiness, place: tuple[str, Condition]) -> Iterator[Piece]:
     """What is wrong with a case."""
     match one.state:
         case "cut off":
-            yield "number", f"{100 * one.unfinished:.2g} %", place
+            yield "number", in_percent(one.unfinished), place
             yield "text", " of them never finished" if one.kind else " of the flows never finished", None
             if one.hopeless:
-                yield "text", f" ({100 * one.hopeless:.2g} % had less time than they take alone)", None
+                yield "text", f" ({in_percent(one.hopeless)} had less time than they take alone)", None
         case "draining":
-            yield "number", f"{100 * one.drained:.2g} %", place
+            yield "number", in_percent(one.drained), place
             whose = "their" if one.kind else "the flows'"
             yield "text", f" of {whose} time lies after the last arrival, while traffic drains", None
         case "starting":
@@ -85,7 +85,7 @@ def _what(one: Steadiness, place: tuple[str, Condition]) -> Iterator[Piece]:
 
 def percent(share: float) -> str:
     """A share with its sign."""
-    return f"{100 * share:+.2g} %".replace("-", "−")
+    return in_percent(share, signed=True).replace("-", "−")
 
 
 def warning(question: Question) -> str:
@@ -109,7 +109,7 @@ def how_steady(question: Question) -> str:
         "no case" if not drifting and not short else f"{len(found) - len(short) - len(drifting)} of the cases do not"
     )
     does = "drifts" if which == "no case" else "drift"
-    steady = f"Steady: {which} {does} over the run ({level}; a drift of {significant(100 * seen, 2)} % would show)."
+    steady = f"Steady: {which} {does} over the run ({level}; a drift of {in_percent(seen)} would show)."
     return " ".join(part for part in (steady, too_short) if part)
 
 
@@ -124,7 +124,7 @@ def _too_short(short: Sequence[Point]) -> str:
     lasts, took = said(one.arrivals_ns, "ns"), said(one.slowest_ns, "ns")
     longer = f"run {significant(math.ceil(10 * one.missing) / 10, 3)} times as long, or longer"
     why = (
-        f"could drift by {significant(100 * one.drift.half, 2)} % of the mean unseen; run more flows or seeds"
+        f"could drift by {in_percent(one.drift.half)} of the mean unseen; run more flows or seeds"
         if one.is_blind
         else f"arrive for {lasts}, and their slowest one in a hundred takes {took}; {longer}"
         if one.kind

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from packetloom.common.quantities import said, said_within
+from packetloom.common.quantities import in_percent, said, said_within
 from packetloom.report.drift_words import how_steady, not_steady, warning
 from packetloom.report.measures import STALLED, UNMEASURED, Condition, Measure, Question, question_of
 from packetloom.report.ranking import Answer, Verdict, comparison_text
@@ -205,7 +205,6 @@ def _best(answer: Answer, measure: Measure, here: Condition, *, is_first: bool =
         yield f"{_capital(where)}, " if where else ""
     else:
         yield f"By the {measure.title}{where and f' {where}'}, "
-    is_all = len(outcome.leaders) == len(ranked)
     yield from _headline(answer, measure, here, is_capital=is_first and not where)
     starts = is_first and not where and outcome.kind == "one seed"
     quantity = f"{'The' if starts else 'the'} {measure.title}" if is_first else "it"
@@ -219,25 +218,42 @@ def _best(answer: Answer, measure: Measure, here: Condition, *, is_first: bool =
     if outcome.kind == "alike":
         yield from _up_to(measure, here, outcome.leaders)
     yield from _capped(answer.question, measure, outcome.leaders)
-    others = [one for one, _ in ranked if one not in outcome.leaders]
     if outcome.kind == "untold":
-        rival = next(one for one in outcome.leaders[1:] if not answer.is_small(measure, here, one, first))
-        yield "; "
-        yield from _beside(answer, measure, here, rival, first, has=" has ")
-        verdict = answer.verdict(measure, here, rival, first)
-        yield f", which {verdict.doubt if verdict else 'may be chance'}"
-        if is_all and ranked[-1][0] != rival:
-            others = [ranked[-1][0]]
+        yield from _not_told_apart(answer, measure, here)
+        yield "."
+        return
+    others = [one for one, _ in ranked if one not in outcome.leaders]
     if len(others) > 1:
         yield "; next is "
         yield from _beside(answer, measure, here, others[0], first)
-    if len(others) > 1 or (others and outcome.kind == "untold"):
         yield "; worst is "
         yield from _beside(answer, measure, here, others[-1], first)
     elif others:
         yield "; "
         yield from _beside(answer, measure, here, others[-1], first, has=" has ")
     yield "."
+
+
+def _not_told_apart(answer: Answer, measure: Measure, here: Condition) -> Iterator[Part]:
+    """What may be as good as the first, the next that is not, and the last, in the order of their means."""
+    first, *others = (one for one, _ in answer.ranked(measure, here))
+    leaders = answer.outcome(measure, here).leaders
+
+    def doubtful(one: str, has: str) -> Iterator[Part]:
+        yield from _beside(answer, measure, here, one, first, has=has)
+        verdict = answer.verdict(measure, here, one, first)
+        if one in leaders:
+            yield f", which {verdict.doubt if verdict else 'may be chance'}"
+
+    rival = next(one for one in leaders[1:] if not answer.is_small(measure, here, one, first))
+    beaten = next((one for one in others[:-1] if one not in leaders), None)
+    told = [one for one in others if one in (rival, beaten)]
+    for one in told:
+        yield "; next is " if one == beaten else "; "
+        yield from doubtful(one, " with " if one == beaten else " has ")
+    if others[-1] not in told:
+        yield "; worst is "
+        yield from doubtful(others[-1], " with ")
 
 
 def _no_best(answer: Answer, measure: Measure, here: Condition) -> Iterator[Part]:
@@ -254,7 +270,7 @@ def _no_best(answer: Answer, measure: Measure, here: Condition) -> Iterator[Part
     yield from _beside(answer, measure, here, other, first, has=" ")
     yield ", while "
     yield Name(drifting)
-    yield f" drifts by {100 * drift:.2g} % of its mean."
+    yield f" drifts by {in_percent(drift)} of its mean."
 
 
 def _headline(answer: Answer, measure: Measure, here: Condition, *, is_capital: bool) -> Iterator[Part]:

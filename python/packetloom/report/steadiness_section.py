@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from packetloom.common.quantities import said, significant
+from packetloom.common.quantities import in_percent, said, significant
 from packetloom.report.drift_words import percent, points
 from packetloom.report.html import Page
 from packetloom.report.measures import Question
@@ -88,7 +88,7 @@ def _cells(one: Steadiness) -> list[str]:
         said(one.transient_ns, "ns") if one.transient_ns else "0",
         said(one.warm_up_ns, "ns"),
         said(one.arrivals_ns, "ns"),
-        f"{100 * one.drained:.2g} %",
-        f"{100 * one.unfinished:.2g} %",
+        in_percent(one.drained),
+        in_percent(one.unfinished),
         said(one.slowest_ns, "ns") if math.isfinite(one.slowest_ns) else "–",
     ]
