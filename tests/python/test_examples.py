@@ -147,3 +147,18 @@ def test_pauses_stop_an_innocent_flow_and_congestion_control_frees_it(tmp_path: 
     assert slowdown["CBFC alone"] == pytest.approx(4, abs=0.05)  # a quarter of the port to host 10, as the four get
     assert slowdown["DCQCN"] < 1.1
     assert slowdown["HPCC"] < 1.1
+
+
+def test_bus_bandwidth_falls_with_servers_under_ecmp_and_not_under_spraying(tmp_path: Path) -> None:
+    out = tmp_path / "results"
+    short = ("workload.0.arrivals.ranks=[4, 16]", "run.seeds=1")
+    settings = [word for setting in short for word in ("--set", setting)]
+    done = packetloom("run", ROOT / "examples" / "ecmp-collisions.toml", *settings, "-o", out)
+    assert done.returncode == 0, done.stderr
+    jobs = Results(out).to_polars("jobs")
+    means = jobs.group_by("scheme", "ranks").agg(pl.col("bus_gbps").mean())
+    bus = {(scheme, ranks): gbps for scheme, ranks, gbps in means.iter_rows()}
+    assert bus["ECMP, one queue pair", 16] < 0.6 * bus["ECMP, one queue pair", 4]
+    assert bus["ECMP, one queue pair, DCQCN", 16] < bus["ECMP, one queue pair", 16]
+    assert bus["ECMP, one queue pair", 16] < bus["ECMP, four queue pairs", 16] < bus["sprayed", 16]
+    assert bus["sprayed", 16] > 0.95 * bus["sprayed", 4] > 85
