@@ -40,7 +40,14 @@ from packetloom.reproduce.tables import (
     readme_with_table,
     with_table,
 )
-from packetloom.reproduce.verdicts import Committed, committed_file, committed_verdicts, stale, verdicts_file
+from packetloom.reproduce.verdicts import (
+    Committed,
+    committed_file,
+    committed_verdicts,
+    stale,
+    verdicts_file,
+    with_texts,
+)
 from packetloom.scenario.plan import plan_from_text
 from packetloom.store.results import Results
 
@@ -294,8 +301,9 @@ def accepted(tmp_path: Path) -> Path:
     assert text.startswith("# Toy\n")
     assert text.endswith("Prose.\n")
     assert "1 of 3 claims hold" in text
-    assert "| T2 | two numbers | 1; 2 | a: 1; b: **3**; *beside the verdict:* b, fitted: 2.2 ± 0.2 |" in text
-    assert "| *beside the verdict:* with 100, 200 KB: 10.0 ± 1.0, 20.0 ± 1.0 |" in text
+    assert "| T2 | two numbers | 1; 2 | a: 1; b: **3** | differs |" in text
+    assert "| T3 | unknowable | 9 |  | not comparable |" in text
+    assert "- **T2.** b counts the root, too\n- **T3.** the paper does not give its buffer size" in text
     assert readme_with_table("toy") == text
     return tmp_path / "papers" / "toy" / "verdicts" / "quick.json"
 
@@ -314,13 +322,19 @@ def test_a_table_of_two_scales() -> None:
     assert lines[0].startswith(
         "At `--scale quick` 1 of 3 claims hold (2026-11-26), at `--scale full` 2 of 3 claims hold (stale)."
     )
-    assert "**`full` is stale.** It is old." in lines
-    assert "|  | Claim | Paper | Quick | Full (stale) | Verdict and why |" in lines
-    assert lines[-3:] == [
-        r"| A | a \| b | 1 | **1.5** | 1.5 | differs at `quick`, holds at `full`: too short. |",
-        r"| B | a \| b | 1 | 1.5 | 1.50 ± 0.05 | holds |",
-        r"| C | a \| b | 1 | **1.5** | 1.5 | `quick`: differs: x.; `full`: not comparable: y. |",
+    assert "**`full` is stale.** It is old." in " ".join(lines)
+    assert "|  | Claim | Paper | Measured, quick | Verdict |" in lines, "what is stale has no column"
+    assert lines[-6:] == [
+        r"| A | a \| b | 1 | **1.5** | differs (full: holds) |",
+        r"| B | a \| b | 1 | 1.5 | holds |",
+        r"| C | a \| b | 1 | **1.5** | differs (full: not comparable) |",
+        "",
+        "- **A.** too short.",
+        "- **C.** x.",
     ]
+    lines = claims_table({**of_both, "full": replace(of_both["full"], stale="")}).splitlines()
+    assert r"| B | a \| b | 1 | 1.5 | 1.50 ± 0.05 | holds |" in lines
+    assert "- **C.** At `quick`: x. At `full`: y." in lines
 
 
 @pytest.mark.parametrize(
@@ -366,6 +380,41 @@ def test_a_few_numbers_are_told_one_by_one() -> None:
     assert numbers_text(alone | {"verdict": "holds"}) == "0.5"
 
 
+def test_what_a_cell_cannot_hold_is_counted_and_what_is_outside_named() -> None:
+    schemes = ("DCQCN", "HPCC", "IRN", "Swift", "TIMELY")
+    measured = {f"a number of quite a long name, {scheme}": 1.0 for scheme in schemes}
+    row = {"verdict": "holds", "measured": measured, "interval": dict.fromkeys(measured)}
+    assert numbers_text(row) == "all 5 in their bands"
+    some = numbers_text(row | {"verdict": "differs", "outside": [*measured][:2]})
+    assert some == (
+        "3 of 5 in their bands; a number of quite a long name, DCQCN: **1**; a number of quite a long name, HPCC: **1**"
+    )
+    every = numbers_text(row | {"verdict": "differs", "outside": [*measured]})
+    assert every.endswith("a number of quite a long name, IRN: **1**; and 2 more")
+    assert len(every) <= tables.CHARACTERS_OF_A_CELL
+
+
+def test_new_texts_reach_the_committed_verdicts_and_numbers_stay(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    committed = accepted(tmp_path)
+    before = json.loads(committed.read_text())
+    claims = [replace(claim, band="another", explanation="counted twice") for claim in PAPER.claims]
+    monkeypatch.setitem(
+        reproduce.PAPERS, "toy", PaperEntry("A toy paper", lambda: replace(PAPER, claims=tuple(claims)))
+    )
+    monkeypatch.setattr(sys, "argv", ["tables", "toy"])
+    tables.main()
+    after = json.loads(committed.read_text())
+    reasons = [None, "counted twice", "the paper does not give its buffer size"]
+    assert [row.get("reason") for row in after["claims"]] == reasons
+    assert {row["band"] for row in after["claims"]} == {"another"}
+    assert "- **T2.** counted twice" in tables.readme_of("toy").read_text()
+    for old, new in zip(before["claims"], after["claims"], strict=True):
+        assert list(old) == list(new)
+        assert {**old, "band": 0, "reason": 0} == {**new, "band": 0, "reason": 0}
+
+
 def test_a_table_needs_both_marks() -> None:
     with pytest.raises(PacketloomError, match="put these two lines"):
         with_table(f"{END} {BEGIN}", "table", Path("README.md"))
@@ -395,6 +444,9 @@ def test_every_paper_has_committed_verdicts_and_its_readme_their_table(
     assert committed is not None
     assert [row["id"] for row in committed] == [claim.id for claim in find_paper(paper).claims]
     assert readme_of(paper).read_text() == readme_with_table(paper), "python -m packetloom.reproduce.tables"
+    for row, claim in zip(committed, find_paper(paper).claims, strict=True):
+        assert with_texts(row, claim) == row, "python -m packetloom.reproduce.tables"
+        assert row["verdict"] != "not comparable" or row["reason"].endswith(claim.choices)
     link = readme_of(paper).with_name("verdicts")
     assert link.is_symlink()
     assert link.resolve() == verdicts_file(paper, "quick").parent

@@ -65,6 +65,11 @@ class Claim:
     explanation: str = ""
     choices: str = ""
 
+    def why(self, verdict: Verdict, reason: str = "") -> str:
+        """What is known of why it does not hold, or why it is not comparable; and what is ours in it."""
+        known = "" if verdict == "holds" else reason or self.explanation or "Cause unknown."
+        return " ".join(text for text in (known, self.choices) if text)
+
 
 @dataclass(frozen=True, slots=True)
 class Finding:
@@ -99,8 +104,7 @@ class Finding:
     @property
     def why(self) -> str:
         """Why it is not comparable, or what is known of why it differs; and what is ours in it."""
-        known = "" if self.verdict == "holds" else self.reason or self.claim.explanation or "Cause unknown."
-        return " ".join(text for text in (known, self.claim.choices) if text)
+        return self.claim.why(self.verdict, self.reason)
 
     def to_dict(self) -> dict[str, Any]:
         """The finding for JSON. One number stands alone, several by what they are."""

@@ -1,6 +1,7 @@
 """The tables of papers/*/README.md, written from the claims that are committed.
 
-`packetloom reproduce PAPER --accept` writes a paper's; `python -m packetloom.reproduce.tables` writes all of them anew.
+`packetloom reproduce PAPER --accept` writes a paper's. `python -m packetloom.reproduce.tables` writes all of them anew,
+after the claims' texts have changed: it puts these into the verdicts' files as well.
 """
 
 from __future__ import annotations
@@ -8,6 +9,7 @@ from __future__ import annotations
 import math
 import re
 import sys
+import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import get_args
@@ -15,14 +17,16 @@ from typing import get_args
 from packetloom.common.files import write_text
 from packetloom.errors import PacketloomError
 from packetloom.reproduce import PAPERS, PAPERS_FOLDER, Scale, find_paper
-from packetloom.reproduce.claims import BESIDE
-from packetloom.reproduce.verdicts import ClaimRow, Committed, committed_file
+from packetloom.reproduce.verdicts import ClaimRow, Committed, committed_file, renew_texts
 
 BEGIN = "<!-- claims: written by `packetloom reproduce --accept`; what stands between these lines is replaced -->"
 END = "<!-- end of claims -->"
 
-# So many numbers are listed one by one; of more, those whose names differ in a number are given as a range.
+# Up to this many numbers are listed one by one; of more, those whose names differ in a number are given as a range.
 FEW = 12
+# What docs/style.py allows in a table's cell and in a line.
+CHARACTERS_OF_A_CELL = 200
+COLUMNS_OF_A_LINE = 120
 NUMBER_IN_NAME = re.compile(r"(?<![\w.:])\d+(?:\.\d+)?(?!\w|[.:]\d)")
 
 # A number's value and its interval, as the JSON has them.
@@ -63,59 +67,84 @@ def with_table(text: str, table: str, path: Path) -> str:
 
 
 def claims_table(by_scale: Mapping[str, Committed]) -> str:
-    """How many claims hold, and each with what was measured at each scale, in Markdown."""
+    """How many claims hold; each with what was measured, in Markdown; and why, claim by claim."""
     if not by_scale:
         return "No verdicts are committed."
+    # What a stale file measured is of other code: its numbers stay in the file.
+    shown = {scale: one for scale, one in by_scale.items() if not one.stale} or dict(by_scale)
     found = {scale: {row["id"]: row for row in one.claims} for scale, one in by_scale.items()}
-    claims = {id: row for rows in found.values() for id, row in rows.items()}
-    header = ["", "Claim", "Paper", *(_heading(scale, one) for scale, one in by_scale.items()), "Verdict and why"]
+    claims = {id: row for scale in reversed(list(shown)) for id, row in found[scale].items()}
+    ids = list(dict.fromkeys(id for scale in shown for id in found[scale]))
+    header = ["", "Claim", "Paper", *(f"Measured, {scale}" for scale in shown), "Verdict"]
     lines = [_line(header), "|" + "---|" * len(header)]
-    for id, row in claims.items():
+    reasons = []
+    for id in ids:
         here = {scale: rows[id] for scale, rows in found.items() if id in rows}
-        numbers = [numbers_text(here[scale]) if scale in here else "" for scale in found]
-        lines.append(_line([id, row["claim"], row["paper"], *numbers, verdict_text(here)]))
-    return "\n".join([tally_text(by_scale), "", *lines])
+        numbers = [numbers_text(here[scale]) if scale in here else "" for scale in shown]
+        lines.append(_line([id, claims[id]["claim"], claims[id]["paper"], *numbers, verdict_text(here)]))
+        reasons += reason_lines(id, {scale: here[scale] for scale in shown if scale in here})
+    return "\n".join([*tally_lines(by_scale, shown), "", *lines, *(["", *reasons] if reasons else [])])
 
 
-def tally_text(by_scale: Mapping[str, Committed]) -> str:
-    """How many claims hold at each scale, and what is stale."""
+def tally_lines(by_scale: Mapping[str, Committed], shown: Mapping[str, Committed]) -> list[str]:
+    """How many claims hold at each scale, what is stale, and where all numbers are."""
     counts = [
-        f"at `--scale {scale}` {sum(row['verdict'] == 'holds' for row in one.claims)} of {len(one.claims)} claims hold"
-        + (" (stale)" if one.stale else f" ({one.date})")
+        f"at `--scale {scale}` {sum(row['verdict'] == 'holds' for row in one.claims)} of {len(one.claims)} claims hold "
+        f"({'stale' if one.stale else one.date})"
         for scale, one in by_scale.items()
     ]
-    text = ", ".join(counts)
-    text = f"{text[0].upper()}{text[1:]}. Means and their 95 % intervals over seeds; **bold** is outside the band."
     stale = [f"**`{scale}` is stale.** {one.stale}" for scale, one in by_scale.items() if one.stale]
-    return "\n\n".join([text, *stale])
+    files = " and ".join(f"`verdicts/{scale}.json`" for scale in shown)
+    text = [
+        f"A{', '.join(counts)[1:]}.",
+        *stale,
+        "The numbers that decide are means with 95 % intervals over seeds, **bold** outside the band.",
+        f"The bands, and what stands beside the verdicts, are in {files}.",
+    ]
+    return _wrapped(" ".join(text))
 
 
 def verdict_text(by_scale: Mapping[str, ClaimRow]) -> str:
-    """The verdict and its reason, once where the scales agree."""
-    texts = {scale: _sentence(row["verdict"], row.get("reason", "")) for scale, row in by_scale.items()}
-    if len(set(texts.values())) == 1:
-        return next(iter(texts.values()))
-    verdicts = {row["verdict"] for row in by_scale.values()}
-    reasons = {row["reason"] for row in by_scale.values() if "reason" in row}
-    if len(verdicts) > 1 and len(reasons) == 1:
-        each = ", ".join(f"{row['verdict']} at `{scale}`" for scale, row in by_scale.items())
-        return _sentence(each, reasons.pop())
-    return "; ".join(f"`{scale}`: {text}" for scale, text in texts.items())
+    """The verdict, once where the scales agree."""
+    verdicts: list[str] = [row["verdict"] for row in by_scale.values()]
+    verdict = verdicts[0]
+    return verdict + "".join(f" ({scale}: {of})" for scale, of in zip(by_scale, verdicts, strict=True) if of != verdict)
 
 
-def _heading(scale: str, committed: Committed) -> str:
-    return scale.capitalize() + (" (stale)" if committed.stale else "")
+def reason_lines(id: str, by_scale: Mapping[str, ClaimRow]) -> list[str]:
+    """Why a claim differs, and what is ours in it: an item of a list, or none."""
+    reasons: dict[str, list[str]] = {}
+    for scale, row in by_scale.items():
+        if "reason" in row:
+            reasons.setdefault(row["reason"], []).append(scale)
+    if len(reasons) <= 1:
+        return [line for reason in reasons for line in _wrapped(f"- **{id}.** {reason}", "  ")]
+    texts = [f"At `{'`, `'.join(scales)}`: {reason}" for reason, scales in reasons.items()]
+    return _wrapped(f"- **{id}.** {' '.join(texts)}", "  ")
 
 
 def numbers_text(row: ClaimRow) -> str:
-    """What was measured for a claim: the numbers that decide, then those beside."""
-    beside = {what: (one["measured"], one["interval"]) for what, one in row.get("beside", {}).items()}
+    """The numbers that decide: all, or ranges of them, or those outside, whichever fits a cell first."""
     # One number alone has no name; it is what the verdict says.
     outside = frozenset(row.get("outside", [""] if row["verdict"] == "differs" else []))
-    parts = [_joined(_deciding(row), outside)]
-    if beside:
-        parts.append(f"*{BESIDE}:* {_joined(beside, frozenset())}")
-    return "; ".join(part for part in parts if part)
+    numbers = _deciding(row)
+    texts = [_joined(numbers, outside, FEW), _joined(numbers, outside, 1)]
+    if len(fitting := [text for text in texts if len(text) <= CHARACTERS_OF_A_CELL]):
+        return fitting[0]
+    if not outside:
+        return f"all {len(numbers)} in their bands"
+    known = _joined({what: numbers[what] for what in numbers if what in outside}, outside, FEW)
+    return _cut([f"{len(numbers) - len(outside)} of {len(numbers)} in their bands", *known.split("; ")])
+
+
+def _cut(parts: Sequence[str]) -> str:
+    """As many of the parts as fit a cell, and how many more there are."""
+    for kept in range(len(parts), 0, -1):
+        more = [f"and {len(parts) - kept} more"] if kept < len(parts) else []
+        text = "; ".join([*parts[:kept], *more])
+        if len(text) <= CHARACTERS_OF_A_CELL:
+            break
+    return text
 
 
 def number_text(value: float, interval: Sequence[float] | None = None) -> str:
@@ -142,9 +171,9 @@ def _deciding(row: ClaimRow) -> dict[str, Number]:
     return {"": (measured, interval)}
 
 
-def _joined(numbers: Mapping[str, Number], outside: frozenset[str]) -> str:
-    """All of them: those whose names differ in one number together, where they are many from lowest to highest."""
-    few = len(numbers) <= FEW
+def _joined(numbers: Mapping[str, Number], outside: frozenset[str], most: int) -> str:
+    """All of them: those whose names differ in one number together; more than `most` from lowest to highest."""
+    few = len(numbers) <= most
     groups: dict[str, list[str]] = {}
     for what in numbers:
         alone = not few and what in outside
@@ -199,8 +228,10 @@ def _places(value: float, digits: int) -> int:
     return digits - 1 - exponent + (digits == 1 and leading == 1)
 
 
-def _sentence(verdict: str, reason: str) -> str:
-    return f"{verdict}: {reason}" if reason else verdict
+def _wrapped(text: str, indent: str = "") -> list[str]:
+    return textwrap.wrap(
+        text, COLUMNS_OF_A_LINE, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
+    )
 
 
 def _line(cells: Sequence[str]) -> str:
@@ -211,7 +242,8 @@ def main() -> None:
     """Writes the tables of the papers that were named, or of all."""
     try:
         for paper in sys.argv[1:] or PAPERS:
-            find_paper(paper)
+            for scale in get_args(Scale):
+                renew_texts(paper, scale, find_paper(paper).claims)
             print(write_readme(paper))
     except PacketloomError as error:
         print(f"error: {error}", file=sys.stderr)

@@ -19,7 +19,7 @@ from packetloom.errors import PacketloomError
 
 if TYPE_CHECKING:
     from packetloom.reproduce import Scale
-    from packetloom.reproduce.claims import Finding
+    from packetloom.reproduce.claims import Claim, Finding
 
 # One claim, as `packetloom reproduce --json` lists it, too.
 ClaimRow = dict[str, Any]
@@ -131,6 +131,30 @@ def mark_stale(paper: str, scale: Scale, names: Sequence[str]) -> None:
     content["stale"] = f"Since {content['date']} the code has changed what comes of: {', '.join(names)}."
     order = ("build", "date", "stale", "fingerprints", "claims")
     write_json(path, {key: content[key] for key in order}, "the claims")
+
+
+def renew_texts(paper: str, scale: Scale, claims: Sequence[Claim]) -> None:
+    """Puts the claims' texts of today into a file that is of today's code; its numbers and verdicts stay."""
+    path = verdicts_file(paper, scale)
+    if not path.exists() or read_verdicts(path).stale:
+        return
+    content = json.loads(path.read_text(encoding="utf-8"))
+    by_id = {claim.id: claim for claim in claims}
+    content["claims"] = [with_texts(row, by_id[row["id"]]) if row["id"] in by_id else row for row in content["claims"]]
+    write_json(path, content, "the claims")
+
+
+def with_texts(row: ClaimRow, claim: Claim) -> ClaimRow:
+    """A claim's row with the claim's texts. Why it is not comparable only a measurement says: that stays."""
+    renewed = {**row, "claim": claim.claim, "paper": claim.paper, "band": claim.band}
+    if row["verdict"] == "not comparable":
+        return renewed
+    return _in_order({**renewed, "reason": claim.why(row["verdict"])})
+
+
+def _in_order(row: ClaimRow) -> ClaimRow:
+    order = ("id", "claim", "paper", "measured", "interval", "bands", "band", "verdict", "outside", "reason", "beside")
+    return {key: row[key] for key in order if key in row and row[key] != ""}
 
 
 def moved_numbers(committed: Sequence[ClaimRow], findings: Sequence[Finding]) -> list[str]:

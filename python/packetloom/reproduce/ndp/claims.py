@@ -184,9 +184,9 @@ CLAIMS = (
         listed(even_ports),
         ("7",),
         explanation=(
-            "Over all ports the demand counts, too: pods send different numbers of flows. With every pod's packets "
-            "taken as equal per-flow paths are 18.5 times as uneven, over whole switches 18 times: there only the "
-            "choice of paths is left (load-balancing.toml)."
+            "Over all ports the demand counts, too: pods send different numbers of flows. With every pod's "
+            "packets taken as equal, per-flow paths are 18.3 times as uneven, and over whole switches 18 times: "
+            "there only the choice of paths is left (`load-balancing.toml`)."
         ),
     ),
     Claim(
@@ -207,10 +207,9 @@ CLAIMS = (
         listed(trends),
         ("8",),
         explanation=(
-            "At a fixed rate of flows, larger flows are more load, and flows of one pair meet and share. At a tenth of"
-            " that rate goodput rises with size, by 20 % from 15 to 30 KB and by 0.1 % at the last step "
-            "(flow-size.toml at 250 flows/s). The paper's own model falls, too: on k = 6, at 540 flows/s, flows of 75, "
-            "150 and 450 KB get 0.97, 0.96 and 0.91 Gb/s."
+            "At a fixed rate of flows, larger flows are more load, and flows of one pair share. At 250 flows/s "
+            "goodput rises with size at each step, up to 750 KB (`flow-size.toml`). The paper's own model falls, "
+            "too: on k = 6, at 540 flows/s, flows of 75, 150 and 450 KB get 0.97, 0.96 and 0.91 Gb/s."
         ),
     ),
     Claim(
@@ -221,8 +220,10 @@ CLAIMS = (
         ("web-search",),
         listed(web_search),
         ("9",),
-        choices="The paper says neither the background's flows nor the fat-tree: 1.5 MB and k = 10 are ours. We run "
-        "some 500 flows (quick), or its 20,000 (full: 2500 a second for 8 s).",
+        choices=(
+            "The paper gives neither the background's flows nor the fat-tree: 1.5 MB and k = 10 are ours. `quick` "
+            "runs some 500 flows, `full` the paper's 20,000 (2500 a second for 8 s)."
+        ),
     ),
     Claim(
         "ND7",
