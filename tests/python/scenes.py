@@ -79,6 +79,7 @@ OF_PART: dict[str, Json] = {
     "red": {"min": "3KB", "max": "20KB", "max_probability": 0.2},
     "codel": {"target": "5us", "interval": "30us"},
     "pie": {"target": "5us", "update": "10us", "max_burst": "50us", "alpha": 1250.0, "beta": 12500.0},
+    "dualpi2": {"target": "5us", "update": "6us", "alpha": 500.0, "beta": 10000.0, "mark_above": "8us"},
     "sojourn": {"mark_above": "8us"},
     "pool": {"size": "60KB"},
     "private": {"capacity": "30KB"},
@@ -332,8 +333,11 @@ def _of_egress(section: str, kind: str) -> tuple[Json, Where]:
         "aqm": {"kind": "codel", **OF_PART["codel"]},
         "buffer": {"kind": "private", "capacity": "30KB"},
     }
+    if kind in ("dual-queue", "dualpi2"):
+        parts["scheduler"] = {"kind": "dual-queue"}
     parts[section] = {"kind": kind, **OF_PART.get(kind, {})}
-    made = _with_transport("line-rate" if kind == "pfabric" else "dctcp", {"kind": "egress", **parts})
+    under = {"pfabric": "line-rate", "dual-queue": "prague", "dualpi2": "prague"}
+    made = _with_transport(under.get(kind, "dctcp"), {"kind": "egress", **parts})
     return made, ["scheme", 0, "queue", section]
 
 

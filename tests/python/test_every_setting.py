@@ -285,6 +285,9 @@ ALSO: dict[str, tuple[dict[str, Json], list[Json] | None]] = {
         {"workload.0.arrivals.operation": "all-reduce", "workload.0.arrivals.size": "100MB", "own.mode": "tuner"},
         ["ampere", "blackwell"],
     ),
+    "scheduler/dual-queue.l4s": ({"scheme.0.transport": {"kind": "dctcp", "min_rto": "30us"}}, None),
+    "aqm/dualpi2.overload": (ELEPHANTS | {"own.alpha": 100000.0, "own.beta": 100000.0}, None),
+    "aqm/dualpi2.mark_above_packets": ({"own.mark_above": None}, [1, 2]),
     "scheduler/strict.classes": (ELEPHANTS | {"scheme.0.transport": "pias", "own.classes": 8}, [2]),
     "library/nccl.pxn": ({"workload.0.arrivals.operation": "all-to-all"}, None),
     "library/nccl.pat": (

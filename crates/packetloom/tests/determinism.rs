@@ -160,10 +160,15 @@ fn ports_of_parts_are_pinned_and_do_not_depend_on_windows_nor_threads() {
     let strict = r#"{ kind = "egress", scheduler = "strict", aqm = { kind = "red", min = "5KB", max = "30KB", max_probability = 0.5 } }"#;
     let pfabric = r#"{ kind = "egress", scheduler = "pfabric", buffer = { kind = "pool", size = "40KB" } }"#;
     let fair = r#"{ kind = "egress", scheduler = "weighted-fair", aqm = { kind = "threshold", mark_above = "15KB" } }"#;
+    let dualpi2 = r#"{ kind = "egress", scheduler = "dual-queue", aqm = { kind = "dualpi2", target = "15us", update = "16us", alpha = 160.0, beta = 3200.0, mark_above = "8us" } }"#;
+    let rfc9332 = r#"{ kind = "egress", scheduler = { kind = "dual-queue", l4s = "any-ect" }, aqm = { kind = "dualpi2", variant = "rfc9332", target = "15us", update = "15us", alpha = 150.0, beta = 3000.0, mark_above = "8us", mark_range = "4us" } }"#;
     let pinned = [
         ("tcp", codel, "5bb059d33ff94bde"),
         ("dctcp", fq_codel, "0c8bf7d4445e63a2"),
         ("dctcp", pie, "0101a51635ab91a7"),
+        ("prague", dualpi2, "c9ee5c5e0d25f01e"),
+        ("tcp", dualpi2, "e0a177a6ad5c3117"),
+        ("dctcp", rfc9332, "a38bb4bbd368b74c"),
         ("pias", dwrr, "025f8198d198136f"),
         ("pias", strict, "279fda537f42e1b1"),
         ("line-rate", pfabric, "a1f7965a1899a56c"),

@@ -11,7 +11,7 @@ use packetloom::{central, queue, transport};
 use std::collections::BTreeMap;
 
 /// Transport, queue, routing.
-const SCHEMES: [(&str, &str, &str); 60] = [
+const SCHEMES: [(&str, &str, &str); 62] = [
     ("tcp", r#"{ kind = "drop-tail", capacity = "225KB" }"#, "ecmp"),
     ("tcp", r#"{ kind = "drop-tail", capacity = "5 packets" }"#, "ecmp"),
     ("cubic", r#"{ kind = "drop-tail", capacity = "100KB" }"#, "ecmp"),
@@ -64,6 +64,16 @@ const SCHEMES: [(&str, &str, &str); 60] = [
     (
         "pias",
         r#"{ kind = "egress", scheduler = { kind = "dwrr", weights = [4, 2, 1], strict = 1 }, aqm = { kind = "sojourn", mark_above = "15us" }, buffer = { kind = "private", capacity = "60KB" } }"#,
+        "ecmp",
+    ),
+    (
+        "prague",
+        r#"{ kind = "egress", scheduler = "dual-queue", aqm = { kind = "dualpi2", target = "15us", update = "16us", alpha = 160.0, beta = 3200.0, mark_above = "8us" }, buffer = { kind = "private", capacity = "60KB" } }"#,
+        "ecmp",
+    ),
+    (
+        "dctcp",
+        r#"{ kind = "egress", scheduler = { kind = "dual-queue", classic_percent = 6, l4s = "any-ect" }, aqm = { kind = "dualpi2", variant = "rfc9332", target = "15us", update = "15us", alpha = 150.0, beta = 3000.0, mark_above = "8us", mark_range = "4us" }, buffer = { kind = "pool", size = "100KB" } }"#,
         "ecmp",
     ),
     (

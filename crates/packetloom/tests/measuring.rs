@@ -192,6 +192,9 @@ fn schemes() -> Vec<String> {
         "transport = \"dctcp\"\nqueue = { kind = \"egress\", aqm = { kind = \"pie\", target = \"10us\", update = \"20us\", \
          max_burst = \"100us\", alpha = 1000.0, beta = 10000.0 }, buffer = { kind = \"pool\", size = \"60KB\" } }"
             .to_owned(),
+        "transport = \"prague\"\nqueue = { kind = \"egress\", scheduler = \"dual-queue\", \
+         aqm = { kind = \"dualpi2\", target = \"15us\", update = \"16us\", alpha = 160.0, beta = 3200.0, mark_above = \"8us\" } }"
+            .to_owned(),
         "transport = \"tcp\"\nqueue = \"drop-tail\"\nrouting = \"conga\"".to_owned(),
         format!("transport = \"rcp\"\n{PFABRIC}"),
         format!("transport = \"d3\"\n{PFABRIC}\nnic = \"fair\""),

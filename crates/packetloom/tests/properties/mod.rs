@@ -233,6 +233,9 @@ fn put_into_scheme(scenario: &mut Json, draw: usize, missing: &BTreeMap<String, 
                 "dwrr" => {
                     serde_json::json!({ "kind": "egress", (*part): { "kind": kind, "weights": [1, 2] } })
                 }
+                "dualpi2" => {
+                    serde_json::json!({ "kind": "egress", "scheduler": "dual-queue", (*part): kind })
+                }
                 "pool" => serde_json::json!({ "kind": "egress", (*part): { "kind": kind, "size": "100KB" } }),
                 _ => serde_json::json!({ "kind": "egress", (*part): kind }),
             };

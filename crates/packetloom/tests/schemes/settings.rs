@@ -27,6 +27,8 @@ const NIC: &str = r#"nic = "drop-tail""#;
 const SHORT: &str = r#"{ kind = "drop-tail", capacity = "6KB" }"#;
 const ENDLESS: &str = r#""drop-tail""#;
 const MARKING: &str = r#"{ kind = "ecn", capacity = "225KB", mark_above = "6KB" }"#;
+/// DualPI2 with the times of Linux's defaults divided by a thousand.
+const DUALPI2: &str = r#"{ kind = "egress", scheduler = "dual-queue", aqm = { kind = "dualpi2", target = "15us", update = "16us", alpha = 160.0, beta = 3200.0, mark_above = "1us" } }"#;
 const STRICT: &str = r#"{ kind = "classes", strict = 8, queue = "drop-tail", port = { kind = "ecn", capacity = "225KB", mark_above = "6KB" } }"#;
 const PFABRIC: &str = r#"{ kind = "pfabric", capacity = "6KB" }"#;
 const TRIMMING: &str = r#"{ kind = "ndp", capacity = "36KB" }"#;
@@ -81,6 +83,7 @@ pub const SETTINGS: &[Setting] = &[
     Setting { flows: FEWER, ..on_rack("bbr", "initial_rtt = \"6us\"", ENDLESS) },
     Setting { flows: FEWER, ..on_rack("bbr3", "initial_rtt = \"6us\"", ENDLESS) },
     on_rack("prague", "initial_ssthresh = 12", MARKING),
+    Setting { variant: "dualpi2", ..on_rack("prague", "initial_ssthresh = 12", DUALPI2) },
     on_rack("python", "file = \"class.py\", class = \"Any\"", SHORT),
     on_rack("dctcp", "", MARKING),
     with_deadlines("d2tcp", MARKING),

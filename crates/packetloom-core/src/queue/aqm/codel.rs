@@ -48,10 +48,9 @@ const COMPONENT: Component = Component {
 pub const AQM: Made<Making> = Made {
     component: COMPONENT,
     how: Making {
-        build: |values| AnyAqm::Codel(Codel::build(values)),
         marks: |values| values.flag("ecn") || values.optional_time("ce_threshold").is_some(),
         drops: true,
-        on_arrival: None,
+        ..Making::new(|values| AnyAqm::Codel(Codel::build(values)))
     },
 };
 

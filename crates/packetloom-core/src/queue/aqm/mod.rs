@@ -1,6 +1,7 @@
 //! Active queue management: what becomes of a packet as it comes, and as it is to leave, by what waits and by the clock.
 
 mod codel;
+mod dualpi2;
 mod none;
 mod pie;
 mod red;
@@ -11,12 +12,30 @@ use super::{Admission, Occupancy, Verdict};
 use crate::random::Stream;
 use crate::spec::{self, Component, Made, Values};
 use crate::units::Time;
+use std::fmt;
+
+/// What waits at a port, for an AQM that looks beyond the queue of one packet.
+pub trait Waiting {
+    /// What waits in all: before the packet joins, or once it has left.
+    fn queued(&self) -> Occupancy;
+
+    /// When the packet came that a queue sends next.
+    fn first_came(&self, queue: usize) -> Option<Time>;
+}
+
+impl fmt::Debug for dyn Waiting + '_ {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.queued().fmt(formatter)
+    }
+}
 
 /// What an AQM goes by.
 #[derive(Debug)]
 pub struct Look<'a> {
     /// The time.
     pub now: Time,
+    /// The packet's queue, by its number at the scheduler.
+    pub queue: usize,
     /// What waits in its queue: before the packet joins, or once it has left.
     pub queued: Occupancy,
     /// The packet's size.
@@ -27,9 +46,11 @@ pub struct Look<'a> {
     pub sojourn: Time,
     /// The port's own random numbers.
     pub random: &'a mut Stream,
+    /// What waits at the port.
+    pub port: &'a dyn Waiting,
 }
 
-/// The state of an AQM for one queue: of a port, a class or a flow.
+/// The state of an AQM for one queue: of a port, a class or a flow; or, of one that couples queues, for the port.
 ///
 /// A packet that can't be marked and is judged so goes on without a mark.
 pub trait Aqm {
@@ -59,8 +80,17 @@ pub struct Making {
     marks: fn(&Values) -> bool,
     /// Whether it drops packets for which there is room.
     drops: bool,
+    /// Whether it has one state for all queues, the two of RFC 9332.
+    couples: bool,
     /// As the rule of a queue whose departures are known on arrival, where it judges arrivals alone and by what waits.
     on_arrival: Option<fn(&Values, &Values) -> Admission>,
+}
+
+impl Making {
+    /// An AQM that marks nothing and drops nothing, with a state for each queue.
+    const fn new(build: fn(&Values) -> AnyAqm) -> Making {
+        Making { build, marks: |_| false, drops: false, couples: false, on_arrival: None }
+    }
 }
 
 /// The AQMs. A line has the state, and the components that a scenario can name which are made of it.
@@ -109,6 +139,7 @@ aqms! {
     Nothing(none::Nothing) = [none::AQM],
     Arrivals(red::Arrivals) = [threshold::AQM, red::AQM],
     Codel(codel::Codel) = [codel::AQM],
+    DualPi2(dualpi2::DualPi2) = [dualpi2::AQM],
     Pie(pie::Pie) = [pie::AQM],
     Sojourn(sojourn::Sojourn) = [sojourn::AQM],
 }
@@ -136,6 +167,11 @@ pub fn drops(values: &Values) -> bool {
     spec::how(AQMS, &values.kind).drops
 }
 
+/// Whether an AQM has one state for all queues.
+pub fn couples(values: &Values) -> bool {
+    spec::how(AQMS, &values.kind).couples
+}
+
 /// The rule that admits to a buffer and marks as an AQM does, if that looks at nothing but what waits on arrival.
 pub fn admission(aqm: &Values, buffer: &Values) -> Option<Admission> {
     spec::how(AQMS, &aqm.kind).on_arrival.map(|rule| rule(aqm, buffer))
@@ -149,16 +185,58 @@ mod testing {
     /// What an AQM sees of a packet of 1500 B.
     pub struct Scene {
         random: Stream,
+        pub port: Queues,
+    }
+
+    /// What waits in the queues of a port, and since when.
+    #[derive(Default)]
+    pub struct Queues {
+        pub bytes: u64,
+        pub first_came: [Option<Time>; 2],
+    }
+
+    fn of_bytes(bytes: u64) -> Occupancy {
+        Occupancy { bytes, packets: bytes / 1_500 }
+    }
+
+    impl Waiting for Queues {
+        fn queued(&self) -> Occupancy {
+            of_bytes(self.bytes)
+        }
+
+        fn first_came(&self, queue: usize) -> Option<Time> {
+            self.first_came[queue]
+        }
     }
 
     impl Scene {
         pub fn new() -> Scene {
-            Scene { random: Stream::new(1, Purpose::Queue, 0) }
+            Scene { random: Stream::new(1, Purpose::Queue, 0), port: Queues::default() }
         }
 
         pub fn look(&mut self, now: Time, queued_bytes: u64, sojourn: Time, markable: bool) -> Look<'_> {
-            let queued = Occupancy { bytes: queued_bytes, packets: queued_bytes / 1_500 };
-            Look { now, queued, size_bytes: 1_500, markable, sojourn, random: &mut self.random }
+            self.look_at(0, now, queued_bytes, sojourn, markable)
+        }
+
+        pub fn look_at(
+            &mut self,
+            queue: usize,
+            now: Time,
+            queued_bytes: u64,
+            sojourn: Time,
+            markable: bool,
+        ) -> Look<'_> {
+            let (queued, size_bytes) = (of_bytes(queued_bytes), 1_500);
+            Look {
+                now,
+                queue,
+                queued,
+                size_bytes,
+                markable,
+                sojourn,
+                random: &mut self.random,
+                port: &self.port,
+            }
         }
     }
 }

@@ -18,10 +18,8 @@ const COMPONENT: Component = Component {
 pub const AQM: Made<Making> = Made {
     component: COMPONENT,
     how: Making {
-        build: |_| AnyAqm::Nothing(Nothing),
-        marks: |_| false,
-        drops: false,
         on_arrival: Some(|_, buffer| Admission::of(buffer, Marking::Never)),
+        ..Making::new(|_| AnyAqm::Nothing(Nothing))
     },
 };
 

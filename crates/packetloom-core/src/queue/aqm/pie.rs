@@ -63,10 +63,9 @@ const COMPONENT: Component = Component {
 pub const AQM: Made<Making> = Made {
     component: COMPONENT,
     how: Making {
-        build: |values| AnyAqm::Pie(Pie::build(values)),
         marks: |values| values.flag("ecn"),
         drops: true,
-        on_arrival: None,
+        ..Making::new(|values| AnyAqm::Pie(Pie::build(values)))
     },
 };
 

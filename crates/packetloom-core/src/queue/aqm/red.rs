@@ -19,10 +19,9 @@ const COMPONENT: Component = Component {
 pub const AQM: Made<Making> = Made {
     component: COMPONENT,
     how: Making {
-        build: |values| AnyAqm::Arrivals(Arrivals(between(values))),
         marks: |_| true,
-        drops: false,
         on_arrival: Some(|values, buffer| Admission::of(buffer, between(values))),
+        ..Making::new(|values| AnyAqm::Arrivals(Arrivals(between(values))))
     },
 };
 

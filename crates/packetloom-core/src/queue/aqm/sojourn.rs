@@ -24,10 +24,8 @@ const COMPONENT: Component = Component {
 pub const AQM: Made<Making> = Made {
     component: COMPONENT,
     how: Making {
-        build: |values| AnyAqm::Sojourn(Sojourn { mark_above: values.time("mark_above") }),
         marks: |_| true,
-        drops: false,
-        on_arrival: None,
+        ..Making::new(|values| AnyAqm::Sojourn(Sojourn { mark_above: values.time("mark_above") }))
     },
 };
 

@@ -23,9 +23,8 @@ fn marking(values: &Values) -> Marking {
 pub const AQM: Made<Making> = Made {
     component: COMPONENT,
     how: Making {
-        build: |values| AnyAqm::Arrivals(Arrivals(marking(values))),
         marks: |_| true,
-        drops: false,
         on_arrival: Some(|values, buffer| Admission::of(buffer, marking(values))),
+        ..Making::new(|values| AnyAqm::Arrivals(Arrivals(marking(values))))
     },
 };

@@ -96,6 +96,14 @@ fn check(values: &Values) -> Result<(), Complaint> {
         );
         return Err(Complaint::new("buffer.admits", message));
     }
+    let aqm = values.component("aqm");
+    if aqm::couples(&aqm) && !scheduler::is_dual(&scheduler) {
+        let message = format!(
+            "{:?} couples the two queues of scheduler = \"dual-queue\", and there is {:?}; write that scheduler, or another aqm",
+            aqm.kind, scheduler.kind
+        );
+        return Err(Complaint::new("aqm", message));
+    }
     Ok(())
 }
 

@@ -3,7 +3,7 @@
 use crate::packet::Kind;
 use crate::packets::{PacketId, Packets};
 use crate::queue::admission::Marking;
-use crate::queue::aqm::{AnyAqm, Aqm, Look};
+use crate::queue::aqm::{self, AnyAqm, Aqm, Look, Waiting};
 use crate::queue::scheduler::{self, AnyScheduler, Scheduler};
 use crate::queue::{Admission, Env, Holds, Joined, Occupancy, Opening, Verdict};
 use crate::spec::Values;
@@ -13,12 +13,29 @@ use crate::units::Time;
 #[derive(Clone, Debug)]
 pub struct Egress {
     scheduler: AnyScheduler,
-    /// The AQM of a queue to which nothing has come, and those of the scheduler's queues.
+    /// The AQM of a queue to which nothing has come, and those of the scheduler's queues; one alone if it couples them.
     fresh: AnyAqm,
     aqms: Vec<AnyAqm>,
+    couples: bool,
     room: Admission,
     /// Whether others are dropped in favour of what comes.
     evicts: bool,
+}
+
+/// What waits, as an AQM may ask.
+struct Port<'a, H> {
+    scheduler: &'a AnyScheduler,
+    packets: &'a Packets<H>,
+}
+
+impl<H: Copy + Default> Waiting for Port<'_, H> {
+    fn queued(&self) -> Occupancy {
+        self.scheduler.queued()
+    }
+
+    fn first_came(&self, queue: usize) -> Option<Time> {
+        self.scheduler.first(queue, self.packets).map(|id| self.packets.get(id).time)
+    }
 }
 
 impl Egress {
@@ -28,17 +45,25 @@ impl Egress {
             scheduler: AnyScheduler::build(&values.component("scheduler")),
             fresh: AnyAqm::build(&values.component("aqm")),
             aqms: Vec::new(),
+            couples: aqm::couples(&values.component("aqm")),
             evicts: scheduler::evicts(&values.component("scheduler")),
             room: Admission::of(&values.component("buffer"), Marking::Never),
         }
     }
 
+    /// The place of the AQM of a queue, which is there.
+    fn place(&mut self, queue: usize) -> usize {
+        let place = if self.couples { 0 } else { queue };
+        if place >= self.aqms.len() {
+            self.aqms.resize_with(place + 1, || self.fresh.clone());
+        }
+        place
+    }
+
     /// The AQM of a queue.
     fn aqm(&mut self, queue: usize) -> &mut AnyAqm {
-        if queue >= self.aqms.len() {
-            self.aqms.resize_with(queue + 1, || self.fresh.clone());
-        }
-        &mut self.aqms[queue]
+        let place = self.place(queue);
+        &mut self.aqms[place]
     }
 
     /// What the AQM of a queue says of a packet that comes, or leaves after it has waited.
@@ -49,15 +74,18 @@ impl Egress {
         (sojourn, leaves): (Time, bool),
         env: &mut Env<'_, H>,
     ) -> Verdict {
-        let packet = env.packets.get_mut(id);
-        let markable = packet.is_ecn_capable() && packet.kind != Kind::Trimmed;
-        let (now, size_bytes, queued) = (env.now, packet.size_bytes, self.scheduler.queued_in(queue));
-        let look = &mut Look { now, queued, size_bytes, markable, sojourn, random: env.random };
-        let aqm = self.aqm(queue);
+        let place = self.place(queue);
+        let packet = env.packets.get(id);
+        let (size_bytes, markable) =
+            (packet.size_bytes, packet.is_ecn_capable() && packet.kind != Kind::Trimmed);
+        let (now, queued) = (env.now, self.scheduler.queued_in(queue));
+        let port = &Port { scheduler: &self.scheduler, packets: env.packets };
+        let look = &mut Look { now, queue, queued, size_bytes, markable, sojourn, random: env.random, port };
+        let aqm = &mut self.aqms[place];
         let verdict = if leaves { aqm.leave(look) } else { aqm.arrive(look) };
         if verdict == Verdict::Mark && markable {
             env.counts.marks += 1;
-            packet.congestion_experienced = true;
+            env.packets.get_mut(id).congestion_experienced = true;
         }
         verdict
     }

@@ -1,7 +1,7 @@
 //! Ports of parts beside the queues that have names, and parts that have none.
 
 use super::*;
-use crate::packet::{Kind as PacketKind, Packet};
+use crate::packet::{Ecn, Kind as PacketKind, Packet};
 use crate::queue::testing::TestBuffer;
 use crate::queue::{Counts, Occupancy};
 use crate::random::{Purpose, Stream};
@@ -53,6 +53,27 @@ fn dwrr(weights: &[u64], strict: u64) -> Values {
         "dwrr",
         &[("weights", weights), ("strict", Value::Count(strict)), ("quantum", Value::Bytes(1_514))],
     )
+}
+
+fn dual_queue(classic_percent: u64) -> Values {
+    component(
+        "dual-queue",
+        &[
+            ("classic_percent", Value::Count(classic_percent)),
+            ("l4s", Value::Text("ect1".to_owned())),
+            ("quantum", Value::Bytes(1_514)),
+        ],
+    )
+}
+
+fn dualpi2() -> Values {
+    let absent = ["update", "alpha", "beta", "mark_above", "mark_range", "mark_above_packets"];
+    let words = [("variant", "linux"), ("judges", "departures"), ("overload", "drop")];
+    let words = words.map(|(key, word)| (key, Value::Text(word.to_owned())));
+    let others = [("target", Value::Time(Time::from_us(15_000))), ("coupling", Value::Number(2.0))];
+    let entries: Vec<_> =
+        absent.map(|key| (key, Value::Absent)).into_iter().chain(words).chain(others).collect();
+    component("dualpi2", &entries)
 }
 
 fn buffer(values: &Values) -> TestBuffer<u32> {
@@ -198,4 +219,68 @@ fn what_is_dropped_as_it_is_served_is_gone() {
     })
     .fold((0, 0), |all, one| (all.0 + one.0, all.1 + one.1));
     assert_eq!((dropped + sent, queue.queued()), (waits, Occupancy::default()));
+}
+
+/// Linux's credit: nine bytes of L4S for each classic byte while both wait; the classic queue alone has it all. After a
+/// quiet time L4S goes first, by (90 - 10) / 10 = 8 packets of 1514 B more than its share.
+#[test]
+fn l4s_packets_wait_apart_and_share_by_weight() {
+    let mut random = stream();
+    let mut queue = buffer(&egress(dual_queue(10), none(), private(Value::Absent)));
+    let l4s = || Packet { ecn: Ecn::Ect1, ..packet(1, 0, 1_500) };
+    let marked = || Packet { ecn: Ecn::Ect0, congestion_experienced: true, ..packet(1, 0, 1_500) };
+    let classic = |ecn| Packet { ecn, ..packet(2, 0, 1_500) };
+    for _ in 0..2 {
+        for nth in 0..400 {
+            queue.put(if nth % 2 == 0 { l4s() } else { marked() }, 0, &mut random);
+            queue.put(classic(if nth % 2 == 0 { Ecn::Ect0 } else { Ecn::NotCapable }), 0, &mut random);
+        }
+        let mut sent = |many| {
+            let flows: Vec<u32> =
+                (0..many).filter_map(|_| queue.take(&mut random)).map(|sent| sent.flow).collect();
+            let classic: Vec<usize> = (0..flows.len()).filter(|&nth| flows[nth] == 2).collect();
+            (flows.len(), classic)
+        };
+        // The credit of -121120 rises by 15000 with each L4S packet, and falls by 135000 with a classic one.
+        let (_, classic) = sent(409);
+        assert_eq!(classic[..3], [9, 19, 29]);
+        assert!((classic.len() as f64 / 409.0 - 0.1).abs() < 0.005, "{}", classic.len());
+        // The rest, of which L4S packets are the fewer; and a packet is asked for where none is left.
+        let (many, classic) = sent(1_000);
+        assert_eq!((many, classic.len()), (800 - 409, 400 - 40));
+        assert_eq!(queue.queued(), Occupancy::default());
+    }
+}
+
+/// One controller judges both queues, by the longer delay.
+#[test]
+fn dualpi2_couples_the_two_queues() {
+    let mut random = stream();
+    let mut queue = buffer(&egress(dual_queue(10), dualpi2(), private(Value::Absent)));
+    let ms = |ms: u64| Time::from_us(1_000 * ms);
+    // Classic packets always wait for 40 ms; of L4S packets one has just come.
+    let (mut marks, mut drops) = (0, 0);
+    for step in 0..4_000 {
+        let now = ms(step);
+        queue.put(Packet { time: now, ecn: Ecn::NotCapable, ..packet(2, 0, 1_500) }, 0, &mut random);
+        queue.put(Packet { time: now, ecn: Ecn::Ect1, ..packet(1, 0, 1_500) }, 0, &mut random);
+        let (taken, counts) = queue.take_at(now, &mut random);
+        (marks, drops) = (marks + counts.marks, drops + counts.drops);
+        assert_eq!(queue.queued().packets, queue.waiting().len() as u64);
+        if step < 40 {
+            continue;
+        }
+        assert!(taken.is_some());
+    }
+    assert!(marks > 500 && drops > 100, "{marks} marks, {drops} drops");
+}
+
+#[test]
+fn what_couples_two_queues_needs_two() {
+    let of = |scheduler| check(&egress(scheduler, dualpi2(), private(Value::Absent)));
+    assert_eq!(of(dual_queue(10)), Ok(()));
+    for scheduler in [component("fifo", &[]), dwrr(&[1, 1], 0)] {
+        let complaint = of(scheduler).expect_err("it has no two queues");
+        assert!(complaint.key == "aqm" && complaint.message.contains("dual-queue"), "{complaint:?}");
+    }
 }

@@ -3,12 +3,15 @@
 //! A scheduler holds packets in queues of its own: one, one for each class, or one for each flow. An AQM has a state
 //! for each of them.
 
+mod dual_queue;
 mod dwrr;
 mod fair_queueing;
 mod fifo;
 mod pfabric;
 mod strict;
 mod weighted_fair;
+
+pub use dual_queue::{CLASSIC, L4S};
 
 use super::{Buffer, Env, Occupancy, Traits};
 use crate::packets::{PacketId, Packets};
@@ -33,6 +36,11 @@ pub trait Scheduler {
     /// How much waits in a queue, as far as its AQM goes by that.
     fn queued_in(&self, _queue: usize) -> Occupancy {
         self.queued()
+    }
+
+    /// The packet that a queue sends next, where an AQM may ask ([`Making::is_dual`]).
+    fn first<H: Copy + Default>(&self, _queue: usize, _packets: &Packets<H>) -> Option<PacketId> {
+        None
     }
 
     /// What waits in all.
@@ -93,6 +101,8 @@ pub struct Making {
     is_fifo: bool,
     /// Whether it drops others in favour of what comes.
     evicts: bool,
+    /// Whether it has the two queues of RFC 9332, which an AQM may couple.
+    is_dual: bool,
     /// Without an AQM and in a buffer of so many bytes, the queue that is the same and faster, if there is one.
     alone: fn(&Values, u64) -> Option<Buffer>,
 }
@@ -108,6 +118,7 @@ impl Making {
             levels: |_| 1,
             is_fifo: false,
             evicts: false,
+            is_dual: false,
             alone: |_, _| None,
         }
     }
@@ -139,6 +150,12 @@ macro_rules! schedulers {
             fn queued_in(&self, queue: usize) -> Occupancy {
                 match self {
                     $(AnyScheduler::$name(scheduler) => scheduler.queued_in(queue)),*
+                }
+            }
+
+            fn first<H: Copy + Default>(&self, queue: usize, packets: &Packets<H>) -> Option<PacketId> {
+                match self {
+                    $(AnyScheduler::$name(scheduler) => scheduler.first(queue, packets)),*
                 }
             }
 
@@ -212,6 +229,7 @@ schedulers! {
     Fifo(fifo::Fifo) = [fifo::SCHEDULER],
     Strict(strict::Strict) = [strict::SCHEDULER],
     Dwrr(dwrr::Dwrr) = [dwrr::SCHEDULER],
+    DualQueue(dual_queue::DualQueue) = [dual_queue::SCHEDULER],
     FairQueueing(fair_queueing::FairQueueing) = [fair_queueing::SCHEDULER],
     PFabric(crate::queue::PFabric) = [pfabric::SCHEDULER],
     WeightedFair(Box<crate::queue::WeightedFair>) = [weighted_fair::SCHEDULER],
@@ -255,6 +273,11 @@ pub fn levels(values: &Values) -> u64 {
 /// Whether a scheduler drops others in favour of what comes.
 pub fn evicts(values: &Values) -> bool {
     Making::of(values).evicts
+}
+
+/// Whether a scheduler has the two queues of RFC 9332.
+pub fn is_dual(values: &Values) -> bool {
+    Making::of(values).is_dual
 }
 
 /// The queue that is the same as a scheduler without an AQM in a buffer of so many bytes, if there is one.
