@@ -30,6 +30,14 @@ def papers(incomplete: str) -> Offered:
     return _begins(list(entries("papers")), incomplete)
 
 
+def comparisons(incomplete: str) -> Offered:
+    """What `validate` compares with, and the sets of machines' measurements."""
+    from packetloom.validate.command import KINDS
+    from packetloom.validate.hardware import set_names
+
+    return _begins([*KINDS, *set_names()], incomplete)
+
+
 def components(incomplete: str) -> Offered:
     """What `explain` explains; a queue and a transport may share a name."""
     import json

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -21,14 +20,6 @@ from packetloom.cli.app import (
 )
 from packetloom.cli.endings import interruptible
 from packetloom.errors import PacketloomError
-
-
-class Against(StrEnum):
-    """What `validate` compares with."""
-
-    THEORY = "theory"
-    PEERS = "peers"
-    KERNEL = "kernel"
 
 
 @app.command()
@@ -177,8 +168,12 @@ def bench_control(json_file: JsonOption = None) -> None:
 @app.command()
 def validate(
     against: Annotated[
-        list[Against] | None,
-        typer.Argument(metavar="theory|peers|kernel", help="What to compare with; theory and peers if not given."),
+        list[str] | None,
+        typer.Argument(
+            metavar="theory|peers|kernel|hardware [SET]",
+            help="What to compare with; theory and peers if not given. After hardware, only these sets.",
+            autocompletion=completion.comparisons,
+        ),
     ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="Only comparisons that take seconds.")] = False,
     json_file: JsonOption = None,
@@ -201,19 +196,30 @@ def validate(
             help="With peers: only this config.txt of HPCC's simulator, in a folder cfg beside topo, flows and out.",
         ),
     ] = None,
+    measurements: Annotated[
+        Path | None,
+        typer.Option(
+            "--measurements",
+            metavar="DIR",
+            exists=True,
+            file_okay=False,
+            help="With hardware: the files of measurements here, SET.csv, and not those that are shipped.",
+        ),
+    ] = None,
 ) -> None:
-    """Compare with theory, other simulators, Linux's TCP. Exits with 1 if something differs beyond what is known."""
+    """Compare with theory, other simulators, Linux's TCP, machines. Exits with 1 at differences that are not known."""
     from packetloom.store.targets import check_target
     from packetloom.validate.command import run_validation
 
     check_target(json_file, virtual_kernel, *(configs or ()))
     with interruptible("The same command starts over."):
         agreed = run_validation(
-            against or [Against.THEORY, Against.PEERS],
+            against or ["theory", "peers"],
             json_file,
             workers,
             quick=quick,
             virtual_kernel=virtual_kernel,
             configs=configs or (),
+            measurements=measurements,
         )
     raise typer.Exit(0 if agreed else 1)

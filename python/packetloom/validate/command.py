@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
+from packetloom.common.suggest import meant
 from packetloom.errors import PacketloomError
 from packetloom.validate.comparison import Comparison, Row, print_rows, run_comparisons, write_rows
+from packetloom.validate.hardware import hardware_comparisons, set_names
+from packetloom.validate.hardware.tables import print_figures
 from packetloom.validate.kernel.comparisons import kernel_comparisons
 from packetloom.validate.kernel.network import UnavailableError
 from packetloom.validate.kernel.virtual_machine import VirtualMachine
@@ -20,7 +23,18 @@ KINDS: dict[str, Kind] = {
     "theory": ("predicted", theory_comparisons),
     "peers": ("theirs", peer_comparisons),
     "kernel": ("kernel", kernel_comparisons),
+    "hardware": ("asked", hardware_comparisons),
 }
+
+
+def named(words: Sequence[str]) -> tuple[list[str], list[str]]:
+    """What to compare with, and which sets of machines' measurements, of what a user names."""
+    kinds = [word for word in words if word in KINDS]
+    sets = [word for word in words if word not in KINDS]
+    if sets and "hardware" not in kinds:
+        known = [*KINDS, *(f"hardware {name}" for name in set_names())]
+        raise PacketloomError(f"there is nothing called {sets[0]!r} to compare with: {meant(sets[0], known)}")
+    return kinds, sets
 
 
 def run_validation(
@@ -31,13 +45,19 @@ def run_validation(
     quick: bool = False,
     virtual_kernel: Path | None = None,
     configs: Sequence[Path] = (),
+    measurements: Path | None = None,
 ) -> bool:
     """Whether every row holds, or differs as is known of it.
 
     The kernel is that of a virtual machine, if one is given. With `configs` of HPCC's or ConWeave's simulator, these
-    alone are the peers.
+    alone are the peers. Machines' `measurements` are those that are shipped, or a folder's.
     """
+    against, sets = named(against)
     kinds = dict(KINDS)
+    if measurements and "hardware" not in against:
+        raise PacketloomError("--measurements goes with `packetloom validate hardware`: nothing else reads them")
+    if sets or measurements:
+        kinds["hardware"] = ("asked", lambda: hardware_comparisons(sets, measurements))
     if configs:
         if [*against] != ["peers"]:
             raise PacketloomError("--config goes with `packetloom validate peers`: theory and kernel have none")
@@ -72,6 +92,8 @@ def _run(
             print(f"{kind if len(names) == len(chosen) else '; '.join(names)}: skipped: {reason}")
         if not found:
             continue
+        if kind == "hardware":
+            print_figures(found)
         print_rows(kind, theirs, found)
         rows += found
         agreed &= all(row.verdict != "differs" for row in found)

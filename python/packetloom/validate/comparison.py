@@ -61,6 +61,8 @@ class Row:
     known: Known | None = None
     why: str = ""
     draws: Draws | None = None
+    more: Mapping[str, Any] = field(default_factory=dict)
+    """What else JSON has of it."""
 
     @property
     def verdict(self) -> Verdict:
@@ -111,6 +113,7 @@ class Row:
             **({"draws": {"theirs": len(self.draws.theirs), "ours": len(self.draws.ours)}} if self.draws else {}),
             **({"known": {"band": list(self.known.band), "rule": self.known.rule}} if self.known else {}),
             **({"reason": self.reason} if self.verdict != "holds" and self.reason else {}),
+            **self.more,
         }
 
 

@@ -38,6 +38,9 @@ PEERS = {
     "loggopsim": "LogGOPSim, ATLAHS: jobs",
 }
 
+HARDWARE = "hardware-"
+"""Begins the rows of machines, which have a page of their own: `packetloom.validate.hardware.page`."""
+
 # One row, as `--json` writes it.
 RowDict = dict[str, Any]
 
@@ -54,7 +57,8 @@ def kept_rows(rows: Sequence[RowDict], before: Mapping[str, Any]) -> dict[str, A
     """What `validation/rows.json` has after a run: for each that was compared with, the run and its rows."""
     found: dict[str, list[RowDict]] = {}
     for row in rows:
-        found.setdefault(against(row), []).append(row)
+        if not row["id"].startswith(HARDWARE):
+            found.setdefault(against(row), []).append(row)
     run = {"build": str(this_build()), "date": date.today().isoformat()}
     return {**before, **{name: {**run, "rows": of_it} for name, of_it in found.items()}}
 

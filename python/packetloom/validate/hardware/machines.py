@@ -1,0 +1,126 @@
+"""Scenarios of the machines, as far as these are published, for measurements that differ by their size alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from packetloom.validate.hardware.measurements import Measurement
+
+MIB = 2**20
+ETHERNET_FRAMING = "20B"
+"""Preamble and the gap between frames."""
+FLOW_MIB = 64
+
+Scenario = dict[str, Any]
+Machine = Callable[[Sequence[Measurement]], Scenario]
+
+
+@dataclass(frozen=True, slots=True)
+class Packets:
+    """What carries messages over the network."""
+
+    payload: int
+    header: int
+    framing: str = ETHERNET_FRAMING
+
+    def scheme(self) -> dict[str, Any]:
+        """Packets at the link's rate, which no buffer loses: what congestion control the machines had is not known.
+
+        The messages of a connection follow each other, as on a reliable connection and over NVLink.
+        """
+        sizes = {"mss": f"{self.payload}B", "header": f"{self.header}B"}
+        transport = {"kind": "roce", "preset": "deployed", "connections": "in-order"} | sizes
+        return {"name": "RDMA", "transport": transport, "queue": "drop-tail"}
+
+
+def roce(payload: int = 4096) -> Packets:
+    """Ethernet 14, IPv4 20, UDP 8, BTH 12, ICRC 4, FCS 4 (InfiniBand Architecture, annex A17)."""
+    return Packets(payload, 62)
+
+
+def infiniband(payload: int = 4096) -> Packets:
+    """LRH 8, BTH 12, ICRC 4, VCRC 2 (InfiniBand Architecture, §5.2)."""
+    return Packets(payload, 26, "0B")
+
+
+def tcp() -> dict[str, Any]:
+    """Segments of 1448 B: Ethernet 14, IPv4 20, TCP 32 with timestamps, FCS 4. Sockets keep enough under way."""
+    transport = {"kind": "fixed-window", "mss": "1448B", "header": "70B", "initial_window": 256}
+    return {"name": "TCP", "transport": transport, "queue": "drop-tail"}
+
+
+def lone_links() -> dict[str, Any]:
+    """Packets without headers, over links whose rates are what copies were measured to reach."""
+    return Packets(4096, 0).scheme()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Servers:
+    """Servers of accelerators on rails, all of a rail on one switch: the spines carry what leaves its rail."""
+
+    nic: str
+    inside: str
+    """The rate of an accelerator to its neighbours, in one direction."""
+    inside_delay: str = "300ns"
+    delay: str = "500ns"
+    framing: str = ETHERNET_FRAMING
+
+    def topology(self, one: Measurement) -> dict[str, Any]:
+        """For as many as a measurement has."""
+        return {
+            "kind": "rail-optimised",
+            "servers": max(one.servers, 2),
+            "accelerators": one.ranks // one.servers,
+            "servers_per_rail_switch": max(one.servers, 2),
+            "link": {"rate": self.nic, "delay": self.delay},
+            "scale_up": {"rate": self.inside, "delay": self.inside_delay},
+            "framing": self.framing,
+        }
+
+
+def operation(figures: Sequence[Measurement], **library: Any) -> dict[str, Any]:
+    """Their operation, at all their sizes, as NCCL carries it out."""
+    one = figures[0]
+    sizes = [f"{size}B" for size in sorted({figure.size_bytes for figure in figures})]
+    named = {key: value for key, value in (("algorithm", one.algorithm), ("protocol", one.protocol)) if value}
+    return {
+        "arrivals": {
+            "kind": "collective",
+            "operation": one.operation,
+            "size": sizes if len(sizes) > 1 else sizes[0],
+            "ranks": one.ranks,
+            "library": {"kind": "nccl"} | named | library,
+        }
+    }
+
+
+def by_packets(of: Callable[[Measurement], Servers], scheme: dict[str, Any], **library: Any) -> Machine:
+    """NCCL's messages over packets."""
+
+    def scenario(figures: Sequence[Measurement]) -> Scenario:
+        topology = of(figures[0]).topology(figures[0])
+        return {"topology": topology, "workload": [operation(figures, **library)], "scheme": [scheme]}
+
+    return scenario
+
+
+def by_tuner(nic: str, **library: Any) -> Machine:
+    """NCCL's cost model alone: nothing of the network but the rate of its NICs."""
+    return by_packets(lambda _: Servers(nic=nic, inside="3600Gbps"), roce().scheme(), mode="tuner", **library)
+
+
+def one_flow(figures: Sequence[Measurement]) -> Scenario:
+    """A long flow between two hosts on a switch; the column `protocol` has the MTU."""
+    one = figures[0]
+    packets = (infiniband if "InfiniBand" in one.what else roce)(int(one.protocol))
+    link = {"rate": f"{one.nic_gbps:g}Gbps", "delay": "500ns"}
+    flow = {
+        "sizes": {"kind": "constant", "size": f"{FLOW_MIB}MiB"},
+        "arrivals": "at-once",
+        "pattern": {"kind": "pair", "src": 0, "dst": 1},
+        "flows": 1,
+    }
+    topology = {"kind": "rack", "hosts": 2, "link": link, "framing": packets.framing}
+    return {"topology": topology, "workload": [flow], "scheme": [packets.scheme()]}

@@ -1,0 +1,136 @@
+"""The tables and figures of docs/hardware.md, from the rows of a run, which are kept beside the measurements.
+
+`packetloom validate hardware --json FILE` writes rows. `python -m packetloom.validate.hardware.page FILE` keeps them in
+`validation/hardware/results.json`, draws the figures and writes the page's tables; sets that the file has not stay as
+they are.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import textwrap
+from collections.abc import Mapping, Sequence
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+from packetloom.common.build import this_build
+from packetloom.common.files import write_json, write_text
+from packetloom.errors import PacketloomError
+from packetloom.validate.hardware.catalogue import SETS
+from packetloom.validate.hardware.comparisons import PREFIX
+from packetloom.validate.hardware.drawing import draw
+from packetloom.validate.hardware.measurements import SHIPPED
+from packetloom.validate.hardware.tables import HEADINGS, RowDict, cells, markdown_line, summary_cells
+
+BEGIN = (
+    "<!-- {0}: written by `python -m packetloom.validate.hardware.page`; what is between these lines is replaced -->"
+)
+END = "<!-- end of {0} -->"
+RESULTS = SHIPPED / "results.json"
+PAGE = SHIPPED.parents[1] / "docs" / "hardware.md"
+PICTURES = PAGE.parent / "hardware"
+COLUMNS = 120
+SUMMARY = ("Set", "Figures judged", "Asked: median", "Median error", "Worst", "Within 10 %", "Within 15 %", "Verdict")
+
+
+def kept(rows: Sequence[RowDict], before: Mapping[str, Any]) -> dict[str, Any]:
+    """What is kept after a run, by id, in the sets' order."""
+    run = {"build": str(this_build()), "date": date.today().isoformat()}
+    own = [row for row in rows if row["id"].startswith(PREFIX)]
+    found = {**before, **{row["id"]: run | _publishable(row) for row in own}}
+    order = [f"{PREFIX}{one.name}{suffix}" for one in SETS for suffix in ("", "-most")]
+    return {name: found[name] for name in order if name in found}
+
+
+def _publishable(row: RowDict) -> dict[str, Any]:
+    """A row without the figures of measurements that are not shipped."""
+    is_shipped = (SHIPPED / f"{row['set']}.csv").is_file() if "set" in row else True
+    return dict(row) if is_shipped else {**row, "figures": []}
+
+
+def tables(results: Mapping[str, Any]) -> dict[str, str]:
+    """The page's parts: what the sets come to, and each one's figures."""
+    rows = [row for row in results.values() if "summary" in row]
+    return {"summary": _summary(rows), "figures": "\n\n".join(map(_of_file, _by_file(rows)))}
+
+
+def with_parts(text: str, parts: Mapping[str, str]) -> str:
+    """The page with other parts between their marks."""
+    for name, part in parts.items():
+        before, begin, rest = text.partition(BEGIN.format(name))
+        _, end, after = rest.partition(END.format(name))
+        if not begin or not end:
+            marks = f"{BEGIN.format(name)}\n{END.format(name)}"
+            raise PacketloomError(f"{PAGE}: has no place for its {name}: put these two lines into it:\n{marks}")
+        text = f"{before}{begin}\n\n{part}\n\n{end}{after}"
+    return text
+
+
+def draw_all(results: Mapping[str, Any]) -> None:
+    """A figure for each file."""
+    PICTURES.mkdir(exist_ok=True)
+    for own in _by_file([row for row in results.values() if row.get("figures")]):
+        draw(own, PICTURES / f"{own[0]['set']}.png")
+
+
+def _by_file(rows: Sequence[RowDict]) -> list[list[RowDict]]:
+    found: dict[str, list[RowDict]] = {}
+    for row in rows:
+        found.setdefault(row["set"], []).append(row)
+    return list(found.values())
+
+
+def _summary(rows: Sequence[RowDict]) -> str:
+    lines = [
+        markdown_line(SUMMARY),
+        "|---|" + "---:|" * 6 + "---|",
+        *(markdown_line(summary_cells(row)) for row in rows),
+    ]
+    days = sorted({row["date"] for row in rows})
+    return "\n".join([*lines, "", f"Run on {' and '.join(days)}."])
+
+
+def _of_file(rows: Sequence[RowDict]) -> str:
+    parts = [f"### {rows[0]['set']}"]
+    if any(row["figures"] for row in rows):
+        source = rows[0]["figures"][0]
+        parts.append(_prose(f"Measured: {source['source']}, revision {source['revision']}, {source['licence']}."))
+        parts.append(f"![{rows[0]['set']}: measured and simulated over size](hardware/{rows[0]['set']}.png)")
+    else:
+        parts.append("The measurements are not shipped.")
+    for row in rows:
+        parts.append(_prose(f"By {row['by']}. Constants: {row['constants']}.{_why(row)}"))
+        if row["figures"]:
+            lines = [markdown_line([heading.capitalize() for heading in HEADINGS]), "|---:|---|" + "---:|" * 4]
+            parts.append("\n".join([*lines, *(markdown_line(cells(figure)) for figure in row["figures"])]))
+    return "\n\n".join(parts)
+
+
+def _prose(text: str) -> str:
+    return textwrap.fill(text, COLUMNS, break_long_words=False, break_on_hyphens=False)
+
+
+def _why(row: RowDict) -> str:
+    return "" if row["verdict"] == "holds" else f" **Missed**: {row.get('reason') or 'it is not known why'}."
+
+
+def main() -> None:
+    """Keeps the rows of files, draws figures and writes the page's parts; without a file the parts alone."""
+    try:
+        results: dict[str, Any] = json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.exists() else {}
+        for file in sys.argv[1:]:
+            results = kept(json.loads(Path(file).read_text(encoding="utf-8")), results)
+        if sys.argv[1:]:
+            write_json(RESULTS, results, "the rows")
+            draw_all(results)
+        write_text(PAGE, with_parts(PAGE.read_text(encoding="utf-8"), tables(results)))
+        print(PAGE)
+    except (OSError, ValueError, PacketloomError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        sys.exit(2)
+
+
+if __name__ == "__main__":
+    main()
