@@ -7,7 +7,7 @@ use super::problem::Problems;
 use super::read::Reader;
 use super::registry::Registry;
 use super::scalar;
-use super::sections::SCENARIO;
+use super::sections::{FORMAT, SCENARIO};
 use super::seeds;
 use super::tree::{Item, Node};
 use super::variant::Variant;
@@ -65,6 +65,11 @@ fn read(reader: &mut Reader<'_>, tree: Node, source: &str) -> Option<Scenario> {
         reader.report(tree.line, "", "this is no scenario; write tables such as [topology]");
         return None;
     }
+    // Before anything else: what a newer format has is not known here, and would be called a mistake.
+    if let Some(message) = tree.get("format").and_then(|node| unknown_format(&node.item)) {
+        reader.report(tree.line_of("format"), "format", message);
+        return None;
+    }
     reader.keys_are_right(&SCENARIO, &tree, "");
     let name = text(reader, &tree, "name", |item| match scalar::read(item, &Kind::Text)? {
         Value::Text(name) => Ok(name),
@@ -105,6 +110,18 @@ fn read(reader: &mut Reader<'_>, tree: Node, source: &str) -> Option<Scenario> {
         scenario.host_rates = presets::host_rates(&scenario.topology, &scenario.schemes);
     }
     Some(scenario)
+}
+
+/// Why a scenario of this format cannot be read.
+fn unknown_format(item: &Item) -> Option<String> {
+    match scalar::read(item, &Kind::Count(1)) {
+        Ok(Value::Count(format)) if format > FORMAT => Some(format!(
+            "{format} is newer than this packetloom ({}), which reads format {FORMAT}; install a newer one",
+            env!("CARGO_PKG_VERSION")
+        )),
+        Ok(_) => None,
+        Err(message) => Some(message),
+    }
 }
 
 fn text(

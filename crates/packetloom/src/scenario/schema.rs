@@ -4,7 +4,7 @@ use super::files::SIZES;
 use super::quantity::{BYTES, Dimension, PACKETS, RATE, TIME};
 use super::read::default_node;
 use super::registry::Registry;
-use super::sections::SCENARIO;
+use super::sections::{FORMAT, SCENARIO};
 use super::tree::{Item, Node};
 use crate::narrow::exact;
 use crate::spec::{Component, Fallback, Kind, Param};
@@ -25,7 +25,9 @@ pub fn schema(registry: &Registry) -> Json {
     }
     let mut schema = table(&SCENARIO, false);
     schema.insert("$schema".to_owned(), "https://json-schema.org/draft/2020-12/schema".into());
+    schema.insert("$id".to_owned(), format!("urn:packetloom:scenario:{FORMAT}").into());
     schema.insert("title".to_owned(), "A packetloom scenario".into());
+    schema["properties"]["format"]["maximum"] = FORMAT.into();
     schema.insert("$defs".to_owned(), definitions.into());
     schema.into()
 }
@@ -187,6 +189,14 @@ mod tests {
         for reference in references {
             assert!(schema.pointer(reference.trim_start_matches('#')).is_some(), "{reference}");
         }
+    }
+
+    #[test]
+    fn it_is_named_after_the_format_and_refuses_a_newer_one() {
+        let schema = schema(&testing::registry());
+        assert_eq!(schema["$id"], format!("urn:packetloom:scenario:{FORMAT}"));
+        let format = &schema["properties"]["format"];
+        assert_eq!((&format["minimum"], &format["maximum"]), (&json!(1), &json!(FORMAT)));
     }
 
     #[test]

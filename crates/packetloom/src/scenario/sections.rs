@@ -6,6 +6,10 @@ use crate::units::Time;
 /// The components of these sections.
 pub const COMPONENTS: &[Component] = &[SCENARIO, RUN, PRECISION, MEASURE, SCHEME];
 
+/// The newest version of the scenario's format. It is raised when a scenario that was valid, and meant one thing,
+/// would be refused or mean another; a new key or component leaves it as it is.
+pub const FORMAT: u64 = 1;
+
 /// Loads above this are slips of the pen: percent for a fraction.
 const LARGEST_LOAD: f64 = 10.0;
 
@@ -21,6 +25,12 @@ pub const SCENARIO: Component = Component {
           spans a grid; the cases are schemes × loads × grid × seeds.",
     source: "packetloom",
     params: &[&[
+        param(
+            "format",
+            Kind::Count(1),
+            Fallback::Value("1"),
+            "The version of the format that the scenario is written in.",
+        ),
         param("name", Kind::Text, Fallback::Absent, "What the experiment is called."),
         param("description", Kind::Text, Fallback::Absent, "What it is for."),
         param("topology", Kind::Component("topology"), Fallback::Required, "The network."),

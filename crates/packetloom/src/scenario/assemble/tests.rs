@@ -17,8 +17,28 @@ fn unknown_keys_name_the_nearest_and_all_known() {
     assert_eq!(
         said("[run]", "[runs]"),
         "fabric.toml:14: runs: unknown key \"runs\"; did you mean \"run\"? \
-         Known: name, description, topology, workload, fault, scheme, run, measure"
+         Known: format, name, description, topology, workload, fault, scheme, run, measure"
     );
+}
+
+#[test]
+fn a_format_is_this_one_or_unwritten_and_a_newer_one_is_the_only_mistake() {
+    let written = scenario(&format!("format = {FORMAT}\n{SMALL}"));
+    let identity = |scenario: &Scenario| scenario.cases().next().unwrap().identity();
+    assert_eq!(identity(&written), identity(&scenario(SMALL)));
+    let newer = format!("format = {}\nsomething = \"new\"\n{SMALL}", FORMAT + 1);
+    assert_eq!(
+        said_of(&newer, Path::new("")),
+        format!(
+            "fabric.toml:1: format: {} is newer than this packetloom ({}), which reads format {FORMAT}; \
+             install a newer one",
+            FORMAT + 1,
+            env!("CARGO_PKG_VERSION")
+        )
+    );
+    let said = said_of(&format!("format = \"one\"\n{SMALL}"), Path::new(""));
+    assert!(said.starts_with("fabric.toml:1: format: "), "{said}");
+    assert!(said.ends_with("is not a whole number; write a whole number, at least 1"), "{said}");
 }
 
 #[test]
