@@ -14,7 +14,7 @@ help:
 	@echo "make demo       build, run examples/demo.toml, show the table, write the report"
 	@echo "make test       every check, and all tests but the long ones"
 	@echo "make test-ray   campaigns on a Ray cluster of two nodes; installs Ray"
-	@echo "make lint       formatting, clippy, ruff, mypy, prose of the documents"
+	@echo "make lint       formatting, clippy, ruff, mypy, prose of the documents, workflows, citation"
 	@echo "make format     format all sources"
 	@echo "make fast       a profile-guided build instead of the plain one: a little faster, minutes to make"
 	@echo "make bench      speed and memory"
@@ -81,6 +81,8 @@ lint: .venv/.dev-tools .venv/.installed
 	$(BIN)/ruff check python tests docs
 	$(BIN)/mypy
 	$(BIN)/python docs/style.py
+	$(BIN)/check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml
+	$(BIN)/check-jsonschema --builtin-schema vendor.citation-file-format CITATION.cff
 
 # With -j compiled while the packages come and the simulator is built.
 compiled-tests: .venv/pyvenv.cfg
