@@ -14,6 +14,7 @@ from typer.testing import CliRunner
 
 import packetloom
 from conftest import CASES, LONG_FLOWS
+from packetloom import _core
 from packetloom.campaign.combine import combine
 from packetloom.campaign.progress import LogReporter, SilentReporter
 from packetloom.campaign.ray_executor import simulate
@@ -34,6 +35,7 @@ from test_precision import PRECISION
 from test_search import incast
 
 OTHER = "0123456789abcdef"
+VERSION = f"packetloom {_core.version()}"
 
 
 class Ran(SilentReporter):
@@ -86,9 +88,7 @@ def test_another_builds_cases_are_named_and_computed_again(
     run_plan(read_plan(scenario), out, 2, LogReporter(), cache=cache)
     opening, *lines = capsys.readouterr().err.splitlines()
     what = f"build {build}" if build else "a build that is not recorded"
-    assert opening == (
-        f"3 finished cases are computed again: they are by packetloom 0.1.0, {what} (--keep-older keeps them)"
-    )
+    assert opening == (f"3 finished cases are computed again: they are by {VERSION}, {what} (--keep-older keeps them)")
     assert sum(line.startswith("done: ") for line in lines) == 3
     again = Results(out)
     assert builds(again) == [this_build().digest] * CASES
@@ -104,7 +104,7 @@ def test_a_folder_run_from_itself_does_the_same(out: Path) -> None:
 
 def test_kept_ones_are_told_wherever_there_is_a_table(scenario: Path, tmp_path: Path, out: Path) -> None:
     of_another_build(out, 3)
-    said = f"3 of 8 cases were computed by another build: packetloom 0.1.0, build {OTHER}"
+    said = f"3 of 8 cases were computed by another build: {VERSION}, build {OTHER}"
     done = CliRunner().invoke(app, ["run", str(scenario), "-o", str(out), "--keep-older"])
     assert done.exit_code == 0
     assert f"8 cases, 8 of them finished before; results in {out}" in done.output
@@ -204,7 +204,7 @@ def test_shards_of_two_builds_are_told_and_this_builds_are_preferred(scenario: P
         run_plan(read_plan(scenario), shard, 1, SilentReporter(), shard=Shard(index, 2))
     of_another_build(shards[0])
     mixed, _ = combine(shards[:2], tmp_path / "all")
-    assert f"4 of 8 cases were computed by another build: packetloom 0.1.0, build {OTHER}" in mixed.build_note()
+    assert f"4 of 8 cases were computed by another build: {VERSION}, build {OTHER}" in mixed.build_note()
     combine(shards, tmp_path / "best")
     assert Results(tmp_path / "best").build_note() == ""
     combine([shards[2]], tmp_path / "all")
@@ -220,9 +220,7 @@ def test_a_node_with_another_build_is_refused(scenario: Path) -> None:
 
 def test_a_folder_of_another_scenario_names_the_build(scenario: Path, out: Path) -> None:
     of_another_build(out)
-    with pytest.raises(
-        PacketloomError, match=f"another scenario: 8 of its 8 .*computed by packetloom 0.1.0, build {OTHER}"
-    ):
+    with pytest.raises(PacketloomError, match=f"another scenario: 8 of its 8 .*computed by {VERSION}, build {OTHER}"):
         packetloom.run(scenario, out, overrides=["run.flows=60"], progress=False)
 
 
