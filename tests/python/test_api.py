@@ -1,15 +1,18 @@
 """The public functions: each has an example that runs, and says what is wrong with its arguments."""
 
 import doctest
+import gc
 import importlib
 import tomllib
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import packetloom
 from packetloom.errors import ArgumentError, PacketloomError
+from packetloom.scenario.plan import read_plan
 from packetloom.store.results import Results
 
 WITH_EXAMPLES = ["check", "compare", "estimate", "export", "fidelity", "run"]
@@ -71,3 +74,51 @@ def test_what_the_commands_warn_of_is_a_warning_here(scenario: Path) -> None:
     document["scheme"][1]["queue"] = "ndp"
     with pytest.warns(packetloom.ScenarioWarning, match="DCTCP: no (links|steady|flows)"):
         packetloom.fidelity(document, flows=20, seeds=1, progress=False)
+
+
+def test_overrides_by_key_are_those_of_the_command(scenario: Path) -> None:
+    texts = ['scheme.DCTCP.queue={kind="ecn", capacity="100KB"}', "run.loads=[0.2]", 'run.warm_up="1ms"']
+    values = {
+        "scheme.DCTCP.queue": {"kind": "ecn", "capacity": "100KB"},
+        "run.loads": np.array([0.2]),
+        "run.warm_up": "1ms",
+    }
+    by_text, by_key = (read_plan(scenario, overrides) for overrides in (texts, values))
+    assert [one.id for one in by_text.cases] == [one.id for one in by_key.cases]
+    with pytest.raises(PacketloomError, match=r"run\.seeds: is None"):
+        read_plan(scenario, {"run.seeds": None})
+    with pytest.raises(ArgumentError, match="or values by key"):
+        read_plan(scenario, 5)  # type: ignore[arg-type]
+
+
+def test_a_scenario_has_the_keys_of_the_format(scenario: Path) -> None:
+    document = tomllib.loads(scenario.read_text())
+    schemes = [packetloom.Scheme(**scheme, nic="drop-tail") for scheme in document["scheme"]]
+    parts = {key: document[key] for key in ("topology", "workload", "run", "measure")}
+    made = packetloom.Scenario(schemes=schemes, name="small", description="Two of them.", **parts)
+    named = document | {"name": "small", "description": "Two of them."}
+    named["scheme"] = [scheme | {"nic": "drop-tail"} for scheme in document["scheme"]]
+    assert made.to_dict() == named
+    assert [one.id for one in read_plan(made).cases] == [one.id for one in read_plan(named).cases]
+
+
+def test_temporary_results_go_with_the_last_who_holds_them(scenario: Path, tmp_path: Path) -> None:
+    less = {"run.seeds": 1, "run.loads": [0.2]}
+    results = packetloom.run(scenario, overrides=less, progress=False)
+    folder, flows = results.path, results.table("flows")
+    held = results
+    del results
+    gc.collect()
+    assert folder.is_dir()
+    del held
+    gc.collect()
+    assert not folder.exists()
+    assert flows.num_rows == 100
+    kept = packetloom.run(scenario, tmp_path / "kept", overrides=less, progress=False).path
+    gc.collect()
+    assert packetloom.Results(kept).table("flows").equals(flows)
+
+
+def test_tables_without_rows_have_no_folder(finished: Path) -> None:
+    assert {one.name for one in finished.glob("*.parquet")} == {"cases.parquet", "flows.parquet", "ports.parquet"}
+    assert packetloom.Results(finished).table("jobs").num_rows == 0

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import shutil
+import weakref
 from pathlib import Path
 
 from packetloom.campaign.forecast import RUNGS, Rung
@@ -11,6 +12,7 @@ from packetloom.campaign.runner import run_plan
 from packetloom.campaign.schedule import Shard
 from packetloom.common import arguments
 from packetloom.common.warned import warn
+from packetloom.scenario.override_texts import Overrides, texts
 from packetloom.scenario.plan import ScenarioSource, read_plan
 from packetloom.store.results import Results
 
@@ -20,7 +22,7 @@ def run(
     output: str | Path | None = None,
     *,
     workers: int | None = None,
-    overrides: Sequence[str] = (),
+    overrides: Overrides = (),
     progress: bool = True,
     shard: str | None = None,
     cache: bool = True,
@@ -30,15 +32,15 @@ def run(
 ) -> Results:
     """Runs a scenario (a file, a dict, a `Scenario`, or a results folder) and gives its results.
 
-    Without `output` the results go to a new temporary folder. Into a folder that holds part of them, only the
-    rest is run. `overrides` are `key=value` texts, as for `packetloom run --set`. `shard` is one such as `"2/8"`: only
-    that share of the cases is run. Without `cache` even cases with results from earlier runs are recomputed.
-    `ray` is a Ray cluster's `"HOST:PORT"`, or `"local"` to start Ray on this machine. With `audit` the invariants of
-    every simulation are checked as it runs, and `InvariantError` is raised if one is violated. Finished cases that
-    another build of packetloom computed are computed again, unless `keep_older`. What `packetloom check` warns of is a
-    `ScenarioWarning`.
+    Without `output` the results go to a temporary folder, which goes with the returned object. Into a folder that
+    holds part of them, only the rest is run. `overrides` are texts as for `packetloom run --set`, or values by key:
+    `{"run.seeds": 5}`. `shard` is one such as `"2/8"`: only that share of the cases is run. Without `cache` even cases
+    with results from earlier runs are recomputed. `ray` is a Ray cluster's `"HOST:PORT"`, or `"local"` to start Ray on
+    this machine. With `audit` the invariants of every simulation are checked as it runs, and `InvariantError` is raised
+    if one is violated. Finished cases that another build of packetloom computed are computed again, unless
+    `keep_older`. What `packetloom check` warns of is a `ScenarioWarning`.
 
-    >>> results = packetloom.run(scenario, overrides=["run.seeds=1", "run.loads=[0.2]"], progress=False)
+    >>> results = packetloom.run(scenario, overrides={"run.seeds": 1, "run.loads": [0.2]}, progress=False)
     >>> results.to_polars("flows").group_by("scheme", maintain_order=True).len().rows()
     [('TCP', 50), ('DCTCP', 50)]
     """
@@ -53,9 +55,12 @@ def run(
     warn(plan.warnings)
     folder = arguments.folder(given)
     older = arguments.flag("keep_older", keep_older)
-    return run_plan(
+    results = run_plan(
         plan, folder, limit, reporter, shard=share, cache=keep, ray=address, audit=checked, keep_older=older
     )
+    if given is None:
+        weakref.finalize(results, shutil.rmtree, folder, ignore_errors=True)
+    return results
 
 
 def estimate(
@@ -64,7 +69,7 @@ def estimate(
     output: str | Path | None = None,
     *,
     workers: int | None = None,
-    overrides: Sequence[str] = (),
+    overrides: Overrides = (),
     progress: bool = True,
 ) -> Results:
     """Estimates a scenario below packets: `run` with `run.fidelity` set to the rung (docs/fidelity.md).
@@ -78,5 +83,5 @@ def estimate(
     """
     if rung not in RUNGS:
         raise arguments.wrong("rung", rung, f"one of {', '.join(RUNGS)}")
-    settings = (*arguments.settings(overrides), f'run.fidelity="{rung}"')
+    settings = (*texts(overrides), f'run.fidelity="{rung}"')
     return run(scenario, output, workers=workers, overrides=settings, progress=progress)

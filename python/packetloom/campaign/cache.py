@@ -79,7 +79,7 @@ class ResultCache:
             for table in (*OTHERS, COMMIT):
                 file = origin.file(table, row.case_id)
                 if file.exists():
-                    _copy(file, self.files.file(table, row.case_id))
+                    _copy(file, self.files.place(table, row.case_id))
 
     def prune(self, most_bytes: int = MOST_BYTES) -> None:
         """Drops the oldest cases until the rest is no larger than this."""

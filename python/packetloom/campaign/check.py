@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from packetloom.campaign.forecast import Forecast, forecast, told
 from packetloom.scenario import confounders
+from packetloom.scenario.override_texts import Overrides
 from packetloom.scenario.plan import Plan, ScenarioSource, doubts, facts, read_plan
 from packetloom.scenario.run_lengths import first_round, said_of_more
 
@@ -31,7 +31,7 @@ class Checked:
     """The cost in words, and what would make it less."""
 
 
-def check(scenario: ScenarioSource, *, overrides: Sequence[str] = ()) -> Checked:
+def check(scenario: ScenarioSource, *, overrides: Overrides = ()) -> Checked:
     """Checks a scenario (a file, a dict, a `Scenario`, or a results folder) without running it.
 
     A mistake raises `ScenarioError` or `PacketloomError` with the key and what to write. `overrides` are `key=value`

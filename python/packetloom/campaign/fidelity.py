@@ -24,6 +24,7 @@ from packetloom.common.columns import numbers_of
 from packetloom.common.files import write_json
 from packetloom.common.warned import warn
 from packetloom.errors import PacketloomError, ScenarioError
+from packetloom.scenario.override_texts import Overrides, texts
 from packetloom.scenario.plan import Plan, ScenarioSource, plan_from_text, read_plan
 from packetloom.stats.estimates import AXIS, FILE, STATISTICS, percent_text
 from packetloom.stats.summary import ALL_SIZES, DEFAULT_BINS, SizeBin, over_seeds
@@ -66,7 +67,7 @@ class Refusal:
 
 
 def fidelity_plan(
-    source: ScenarioSource, *, flows: int | None = None, seeds: int = SEEDS, overrides: Sequence[str] = ()
+    source: ScenarioSource, *, flows: int | None = None, seeds: int = SEEDS, overrides: Overrides = ()
 ) -> tuple[Plan, list[Refusal]]:
     """The shortened scenario on all rungs that hold for it, and for which schemes a rung does not.
 
@@ -75,7 +76,7 @@ def fidelity_plan(
     "links" does not hold for is left out, unless it holds for none.
     """
     seeds = arguments.whole("seeds", seeds, 1, 1_000)
-    _refuse_what_is_replaced(arguments.settings(overrides))
+    _refuse_what_is_replaced(texts(overrides))
     whole = read_plan(source, overrides)
     document = json.loads(whole.text) if whole.format == "json" else tomllib.loads(whole.text)
     document.pop("measure", None)
@@ -154,13 +155,13 @@ def fidelity(
     flows: int | None = None,
     seeds: int = SEEDS,
     workers: int | None = None,
-    overrides: Sequence[str] = (),
+    overrides: Overrides = (),
     progress: bool = True,
 ) -> pl.DataFrame:
     """Measures what estimates cost in accuracy and save in time, on a shortened version of a scenario.
 
     The columns are those of `packetloom fidelity`'s fidelity.json (docs/fidelity.md): a row per scheme, load, rung,
-    size bin and statistic of the slowdown. Without `output` the results go to a temporary folder. `PacketloomError`
+    size bin and statistic of the slowdown. Without `output` the results are not kept. `PacketloomError`
     where no rung holds for any scheme. A `ScenarioWarning` names the schemes for which one does not hold; those for
     which none does are left out.
 
@@ -170,9 +171,10 @@ def fidelity(
     """
     plan, refusals = fidelity_plan(scenario, flows=flows, seeds=seeds, overrides=overrides)
     warn([*plan.warnings, *map(str, refusals)])
-    folder = arguments.folder(None if output is None else arguments.path("output", output))
-    reporter = reporter_asked(progress)
-    return fidelity_errors(run_fidelity(plan, folder, workers=arguments.workers(workers), reporter=reporter))
+    given = None if output is None else arguments.path("output", output)
+    reporter, limit = reporter_asked(progress), arguments.workers(workers)
+    with arguments.folder_for_now(given) as folder:
+        return fidelity_errors(run_fidelity(plan, folder, workers=limit, reporter=reporter))
 
 
 def fidelity_errors(results: Results, bins: Sequence[SizeBin] = DEFAULT_BINS) -> pl.DataFrame:

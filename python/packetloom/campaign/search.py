@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
@@ -22,6 +22,7 @@ from packetloom.campaign.runner import run_plan
 from packetloom.common import arguments
 from packetloom.common.files import write_json
 from packetloom.errors import PacketloomError
+from packetloom.scenario.override_texts import Overrides, texts
 from packetloom.scenario.plan import Parameter, Plan, ScenarioSource, read_plan
 from packetloom.stats.summary import over_seeds, polars_frame
 from packetloom.store.case_rows import MARKER, CaseRow, label_of
@@ -170,7 +171,7 @@ def run_search(
     range: Range,
     *,
     share: float = DEFAULT_SHARE,
-    overrides: Sequence[str] = (),
+    overrides: Overrides = (),
     workers: int | None = None,
     output: Path,
     reporter: Reporter | None = None,
@@ -183,7 +184,7 @@ def run_search(
     if not 0 < share <= 1:
         raise PacketloomError(f"the share to hold is {share:g}; write one above 0, up to 1")
     reporter = reporter or SilentReporter()
-    return _Search(scenario, range, share, tuple(overrides), output, workers, reporter, keep_older).run()
+    return _Search(scenario, range, share, texts(overrides), output, workers, reporter, keep_older).run()
 
 
 def _note_what_is_sought(folder: Path, range: Range, share: float) -> None:
@@ -229,7 +230,7 @@ def largest_held(
     highest: int,
     *,
     share: float = DEFAULT_SHARE,
-    overrides: Sequence[str] = (),
+    overrides: Overrides = (),
     workers: int | None = None,
     output: str | Path | None = None,
     keep_older: bool = False,
@@ -244,12 +245,12 @@ def largest_held(
     given = None if output is None else arguments.path("output", output)
     range = Range(arguments.instance("key", key, str, 'a key such as "workload.pattern.fan_in"'), lowest, highest)
     range.check()
-    folder = arguments.folder(given)
     limit, older = arguments.workers(workers), arguments.flag("keep_older", keep_older)
-    results = run_search(
-        scenario, range, share=share, overrides=overrides, workers=limit, output=folder, keep_older=older
-    )
-    return held_values(results, range, share)
+    with arguments.folder_for_now(given) as folder:
+        results = run_search(
+            scenario, range, share=share, overrides=overrides, workers=limit, output=folder, keep_older=older
+        )
+        return held_values(results, range, share)
 
 
 def application_throughput(results: Results) -> list[tuple[CaseRow, float]]:

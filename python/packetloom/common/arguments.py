@@ -5,7 +5,8 @@ from __future__ import annotations
 import operator
 import re
 import reprlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -62,6 +63,19 @@ def folder(given: Path | None) -> Path:
     return Path(tempfile.mkdtemp(prefix="packetloom-")) if given is None else given
 
 
+@contextmanager
+def folder_for_now(given: Path | None) -> Iterator[Path]:
+    """The given folder, which stays, or else a temporary one, which does not."""
+    place = folder(given)
+    try:
+        yield place
+    finally:
+        if given is None:
+            import shutil
+
+            shutil.rmtree(place, ignore_errors=True)
+
+
 def whole(name: str, value: Any, least: int, most: int) -> int:
     """The value, if it is a whole number in a range; numpy's are, too."""
     try:
@@ -78,11 +92,3 @@ def whole(name: str, value: Any, least: int, most: int) -> int:
 def workers(value: object) -> int | None:
     """How many cases may run at a time, if anything is said of it."""
     return None if value is None else whole("workers", value, 1, MOST_WORKERS)
-
-
-def settings(value: object) -> tuple[str, ...]:
-    """The `key=value` texts of overrides."""
-    give = 'a list of texts such as ["run.seeds=5"]'
-    if isinstance(value, str) or not isinstance(value, Sequence):
-        raise wrong("overrides", value, give)
-    return tuple(instance("overrides", setting, str, give) for setting in value)

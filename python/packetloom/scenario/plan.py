@@ -6,7 +6,7 @@ import hashlib
 import json
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, Literal
 
@@ -16,6 +16,7 @@ from packetloom.common.text_files import MOST_SCENARIO_BYTES, read_text
 from packetloom.errors import PacketloomError, ScenarioError
 from packetloom.scenario import confounders
 from packetloom.scenario.late_sources import late_sources
+from packetloom.scenario.override_texts import Overrides, texts
 from packetloom.scenario.plain_values import plain
 
 Component = str | Mapping[str, Any]
@@ -29,11 +30,12 @@ class Scheme:
     name: str
     transport: Component
     queue: Component | None = None
+    nic: Component | None = None
     routing: Component | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """The scheme as the scenario format has it."""
-        parts = {"name": self.name, "transport": self.transport, "queue": self.queue, "routing": self.routing}
+        parts = {one.name: getattr(self, one.name) for one in fields(self)}
         return {key: value for key, value in parts.items() if value is not None}
 
 
@@ -47,6 +49,8 @@ class Scenario:
     run: Mapping[str, Any]
     measure: Mapping[str, Any] = field(default_factory=dict)
     faults: Sequence[Mapping[str, Any]] = ()
+    name: str | None = None
+    description: str | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """The experiment as the scenario format has it."""
@@ -59,6 +63,8 @@ class Scenario:
         }
         # What is no list, or no table, is reported when the scenario is read.
         sections |= {} if _is_empty(self.faults) else {"fault": self.faults}
+        said = {"name": self.name, "description": self.description}
+        sections |= {key: text for key, text in said.items() if text is not None}
         return sections | ({} if _is_empty(self.measure) else {"measure": self.measure})
 
 
@@ -112,23 +118,23 @@ class Plan:
 ScenarioSource = str | Path | Mapping[str, Any] | Scenario
 
 
-def read_plan(source: ScenarioSource, overrides: Sequence[str] = ()) -> Plan:
+def read_plan(source: ScenarioSource, overrides: Overrides = ()) -> Plan:
     """Reads a scenario and works out its cases; raises `ScenarioError` or `PacketloomError` with what to change."""
-    overrides = arguments.settings(overrides)
+    settings = texts(overrides)
     if isinstance(source, Scenario):
         source = source.to_dict()
     if isinstance(source, Mapping):
-        return _plan(json.dumps(plain(source), indent=2), "json", "", overrides)
+        return _plan(json.dumps(plain(source), indent=2), "json", "", settings)
     if not isinstance(source, str | Path):
         raise arguments.wrong("scenario", source, "a file's path, a dict, or a packetloom.Scenario")
     path = arguments.path("scenario", source)
     if os.path.isdir(path):  # noqa: PTH112 a name that is too long is no folder, and reported below
         from packetloom.store.stored_plan import stored_plan
 
-        return stored_plan(path, overrides)
+        return stored_plan(path, settings)
     missing = f"there is no such file{_nearby(path)}"
     text = read_text(_readable_name(path), MOST_SCENARIO_BYTES, missing)
-    return _plan(text, "json" if path.suffix == ".json" else "toml", str(path), overrides)
+    return _plan(text, "json" if path.suffix == ".json" else "toml", str(path), settings)
 
 
 def plan_from_text(text: str, format: Literal["toml", "json"], origin: str, overrides: Sequence[str]) -> Plan:

@@ -63,11 +63,22 @@ class CaseFiles:
         self._staged: list[_Staged] = []
 
     def make_folders(self) -> None:
-        """Makes the folders of the tables."""
+        """Makes the folder of the table that every case has; the others' are made with their first case."""
         for name in PARTITIONED.values():
             if (self.path / name).is_file():
                 raise DamageError(self.path / name, "is a file where a folder should be", "move it away")
-            (self.path / name).mkdir(parents=True, exist_ok=True)
+        self._make_folder(COMMIT)
+
+    def place(self, table: str, case_id: str) -> Path:
+        """Where a case's part of a table is to be: its folder is there."""
+        self._make_folder(table)
+        return self.file(table, case_id)
+
+    def _make_folder(self, table: str) -> None:
+        folder = self.path / PARTITIONED[table]
+        if not folder.is_dir():
+            folder.mkdir(parents=True, exist_ok=True)
+            sync_folder(self.path)
 
     def clear_leftovers(self) -> None:
         """Removes what a killed run left; no other process may be writing here."""
@@ -156,7 +167,7 @@ class CaseFiles:
         return row, outcome
 
     def _temporary(self, table: str, case_id: str) -> Path:
-        file = self.file(table, case_id)
+        file = self.place(table, case_id)
         return file.with_name(file.name + TEMPORARY_SUFFIX)
 
     def _name(self, temporaries: Iterable[Path]) -> None:
