@@ -76,8 +76,9 @@ def fidelity_plan(
     "links" does not hold for is left out, unless it holds for none.
     """
     seeds = arguments.whole("seeds", seeds, 1, 1_000)
-    _refuse_what_is_replaced(texts(overrides))
-    whole = read_plan(source, overrides)
+    settings = texts(overrides)
+    _refuse_what_is_replaced(settings)
+    whole = read_plan(source, settings)
     document = json.loads(whole.text) if whole.format == "json" else tomllib.loads(whole.text)
     document.pop("measure", None)
     run = document.setdefault("run", {})

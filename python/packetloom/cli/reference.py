@@ -7,6 +7,7 @@ from typing import Any
 
 from packetloom import _core
 from packetloom.cli.catalogue import preset_value
+from packetloom.common.markdown import table_row
 
 ABOUT = {
     "scenario": "The whole, and the sections that are its own",
@@ -71,7 +72,7 @@ def _component(component: dict[str, Any]) -> str:
 def _parameter(parameter: dict[str, Any]) -> str:
     default = "must be given" if parameter["required"] else f"`{parameter['default']}`" if parameter["default"] else ""
     cells = [f"`{parameter['name']}`", parameter["doc"], parameter["kind"], default, parameter["source"]]
-    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+    return table_row(cells)
 
 
 def command_page() -> str:

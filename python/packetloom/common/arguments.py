@@ -66,14 +66,13 @@ def folder(given: Path | None) -> Path:
 @contextmanager
 def folder_for_now(given: Path | None) -> Iterator[Path]:
     """The given folder, which stays, or else a temporary one, which does not."""
-    place = folder(given)
-    try:
-        yield place
-    finally:
-        if given is None:
-            import shutil
+    import tempfile
 
-            shutil.rmtree(place, ignore_errors=True)
+    if given is not None:
+        yield given
+        return
+    with tempfile.TemporaryDirectory(prefix="packetloom-", ignore_cleanup_errors=True) as place:
+        yield Path(place)
 
 
 def whole(name: str, value: Any, least: int, most: int) -> int:

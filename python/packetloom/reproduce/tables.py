@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import get_args
 
+from packetloom.common import markdown
 from packetloom.common.files import write_text
 from packetloom.errors import PacketloomError
 from packetloom.reproduce import PAPERS, PAPERS_FOLDER, Scale, find_paper
@@ -57,13 +58,7 @@ def readme_with_table(paper: str) -> str:
 
 def with_table(text: str, table: str, path: Path) -> str:
     """The README's text with another table between the two marks."""
-    before, begin, rest = text.partition(BEGIN)
-    _, end, after = rest.partition(END)
-    if not begin or not end:
-        raise PacketloomError(
-            f"{path}: has no place for the claims: put these two lines where they should be:\n{BEGIN}\n{END}"
-        )
-    return f"{before}{BEGIN}\n{table}\n{END}{after}"
+    return markdown.with_part(text, f"\n{table}\n", (BEGIN, END), path, "the claims")
 
 
 def claims_table(by_scale: Mapping[str, Committed]) -> str:
@@ -117,10 +112,10 @@ def reason_lines(id: str, by_scale: Mapping[str, ClaimRow]) -> list[str]:
     for scale, row in by_scale.items():
         if "reason" in row:
             reasons.setdefault(row["reason"], []).append(scale)
-    if len(reasons) <= 1:
-        return [line for reason in reasons for line in _wrapped(f"- **{id}.** {reason}", "  ")]
+    if not reasons:
+        return []
     texts = [f"At `{'`, `'.join(scales)}`: {reason}" for reason, scales in reasons.items()]
-    return _wrapped(f"- **{id}.** {' '.join(texts)}", "  ")
+    return _wrapped(f"- **{id}.** {' '.join(texts if len(texts) > 1 else reasons)}", "  ")
 
 
 def numbers_text(row: ClaimRow) -> str:
@@ -128,9 +123,9 @@ def numbers_text(row: ClaimRow) -> str:
     # One number alone has no name; it is what the verdict says.
     outside = frozenset(row.get("outside", [""] if row["verdict"] == "differs" else []))
     numbers = _deciding(row)
-    texts = [_joined(numbers, outside, FEW), _joined(numbers, outside, 1)]
-    if len(fitting := [text for text in texts if len(text) <= CHARACTERS_OF_A_CELL]):
-        return fitting[0]
+    for most in (FEW, 1):
+        if len(text := _joined(numbers, outside, most)) <= CHARACTERS_OF_A_CELL:
+            return text
     if not outside:
         return f"all {len(numbers)} in their bands"
     known = _joined({what: numbers[what] for what in numbers if what in outside}, outside, FEW)
@@ -235,7 +230,7 @@ def _wrapped(text: str, indent: str = "") -> list[str]:
 
 
 def _line(cells: Sequence[str]) -> str:
-    return "| " + " | ".join(" ".join(cell.replace("|", "\\|").split()) for cell in cells) + " |"
+    return markdown.table_row(" ".join(cell.split()) for cell in cells)
 
 
 def main() -> None:

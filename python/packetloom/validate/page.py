@@ -14,10 +14,13 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
+from packetloom.common import markdown
 from packetloom.common.build import this_build
 from packetloom.common.files import write_json, write_text
+from packetloom.common.markdown import table_row
 from packetloom.errors import PacketloomError
 from packetloom.validate.comparison import VERDICTS, span_text
+from packetloom.validate.hardware.comparisons import PREFIX as HARDWARE
 from packetloom.validate.peers.agreement import PEERS_FOLDER
 
 BEGIN = "<!-- rows: written by `python -m packetloom.validate.page`; what stands between these lines is replaced -->"
@@ -38,9 +41,6 @@ PEERS = {
     "loggopsim": "LogGOPSim, ATLAHS: jobs",
 }
 
-HARDWARE = "hardware-"
-"""Begins the rows of machines, which have a page of their own: `packetloom.validate.hardware.page`."""
-
 # One row, as `--json` writes it.
 RowDict = dict[str, Any]
 
@@ -57,7 +57,7 @@ def kept_rows(rows: Sequence[RowDict], before: Mapping[str, Any]) -> dict[str, A
     """What `validation/rows.json` has after a run: for each that was compared with, the run and its rows."""
     found: dict[str, list[RowDict]] = {}
     for row in rows:
-        if not row["id"].startswith(HARDWARE):
+        if not row["id"].startswith(HARDWARE):  # machines have a page of their own
             found.setdefault(against(row), []).append(row)
     run = {"build": str(this_build()), "date": date.today().isoformat()}
     return {**before, **{name: {**run, "rows": of_it} for name, of_it in found.items()}}
@@ -67,7 +67,7 @@ def page_part(kept: Mapping[str, Any]) -> str:
     """The table of what was compared, and each row that does not hold."""
     header = ["Against", "Rows", "The same", "Hold", *VERDICTS[1:], "Run on"]
     lines = [
-        _line([header[0], *(one.capitalize() for one in header[1:])]),
+        table_row([header[0], *(one.capitalize() for one in header[1:])]),
         "|---|" + "---:|" * (len(header) - 2) + "---|",
     ]
     total: Counter[str] = Counter()
@@ -75,21 +75,17 @@ def page_part(kept: Mapping[str, Any]) -> str:
     for name in sorted(kept, key=lambda name: order.index(name) if name in order else len(order)):
         counts = _counts(kept[name]["rows"])
         total += counts
-        lines.append(_line([(KINDS | PEERS).get(name, name), *_numbers(counts), kept[name]["date"]]))
-    lines.append(_line(["all", *_numbers(total), ""]))
+        lines.append(table_row([(KINDS | PEERS).get(name, name), *_numbers(counts), kept[name]["date"]]))
+    lines.append(table_row(["all", *_numbers(total), ""]))
     rest = [row for one in kept.values() for row in one["rows"] if row["verdict"] != "holds"]
-    lines += ["", "Every row that does not hold:", "", _line(["What", "Theirs", "Here", "Bound", "Verdict"])]
-    lines += ["|---|---:|---:|---:|---|", *(_line(_cells(row)) for row in rest)]
+    lines += ["", "Every row that does not hold:", "", table_row(["What", "Theirs", "Here", "Bound", "Verdict"])]
+    lines += ["|---|---:|---:|---:|---|", *(table_row(_cells(row)) for row in rest)]
     return "\n".join(lines)
 
 
 def with_part(text: str, part: str, path: Path) -> str:
     """The page with another part between its two marks."""
-    before, begin, rest = text.partition(BEGIN)
-    _, end, after = rest.partition(END)
-    if not begin or not end:
-        raise PacketloomError(f"{path}: has no place for the rows: put these two lines into it:\n{BEGIN}\n{END}")
-    return f"{before}{BEGIN}\n\n{part}\n\n{END}{after}"
+    return markdown.with_part(text, f"\n\n{part}\n\n", (BEGIN, END), path, "the rows")
 
 
 def _counts(rows: Sequence[RowDict]) -> Counter[str]:
@@ -117,10 +113,6 @@ def _cells(row: RowDict) -> list[str]:
         bound,
         verdict,
     ]
-
-
-def _line(cells: Sequence[str]) -> str:
-    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
 
 
 def main() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ from packetloom.store.results import Results
 from packetloom.validate.comparison import Comparison, Known, Row
 from packetloom.validate.hardware.catalogue import SETS
 from packetloom.validate.hardware.figures import Figure, Summary
-from packetloom.validate.hardware.measurements import SHIPPED, Measurement
+from packetloom.validate.hardware.measurements import SHIPPED, Measurement, file_of
 from packetloom.validate.hardware.sets import HardwareSet
 
 PREFIX = "hardware-"
@@ -34,7 +35,7 @@ def hardware_comparisons(named: Sequence[str] = (), folder: Path | None = None) 
             raise PacketloomError(f"there is no set {name!r} of measurements: {meant(name, known)}")
     chosen = [one for one in SETS if not named or one.file in named or one.name in named]
     place = folder or SHIPPED
-    present = [one for one in chosen if (place / f"{one.file}.csv").is_file()]
+    present = [one for one in chosen if file_of(one.file, place).is_file()]
     missing = [one.file for one in chosen if one not in present]
     if not present or (named and missing):
         remedy = "name a folder that has it with --measurements" if folder is None else "it is read as SET.csv"
@@ -73,7 +74,7 @@ def judged(one: HardwareSet, figures: Sequence[Figure]) -> list[Row]:
         "set": one.file,
         "by": one.by,
         "constants": one.constants,
-        "summary": summary.to_dict(),
+        "summary": asdict(summary),
         "figures": [figure.to_dict() for figure in figures],
     }
     missed = one.missed

@@ -76,15 +76,3 @@ class Summary:
             within_15=sum(error <= NEAR for error in errors) / len(errors),
             nine_of_ten=errors[max(0, -(-9 * len(errors) // 10) - 1)],
         )
-
-    def to_dict(self) -> dict[str, Any]:
-        """For JSON."""
-        return {
-            "figures": self.figures,
-            "judged": self.judged,
-            "median": self.median,
-            "worst": self.worst,
-            "within_10": self.within_10,
-            "within_15": self.within_15,
-            "nine_of_ten": self.nine_of_ten,
-        }

@@ -49,10 +49,15 @@ class Measurement:
         return self.ranks, self.servers, self.nic_gbps, self.operation, self.algorithm, self.protocol, kind
 
 
+def file_of(name: str, folder: Path = SHIPPED) -> Path:
+    """A set's file."""
+    return folder / f"{name}.csv"
+
+
 @cache
 def measurements(name: str, folder: Path = SHIPPED) -> tuple[Measurement, ...]:
     """Those of a set."""
-    path = folder / f"{name}.csv"
+    path = file_of(name, folder)
     try:
         with path.open(encoding="utf-8", newline="") as file:
             return tuple(_read(path, csv.DictReader(file)))

@@ -15,14 +15,16 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
+from packetloom.common import markdown
 from packetloom.common.build import this_build
 from packetloom.common.files import write_json, write_text
+from packetloom.common.markdown import table_row
 from packetloom.errors import PacketloomError
 from packetloom.validate.hardware.catalogue import SETS
 from packetloom.validate.hardware.comparisons import PREFIX
 from packetloom.validate.hardware.drawing import draw
-from packetloom.validate.hardware.measurements import SHIPPED
-from packetloom.validate.hardware.tables import HEADINGS, RowDict, cells, markdown_line, summary_cells
+from packetloom.validate.hardware.measurements import SHIPPED, file_of
+from packetloom.validate.hardware.tables import HEADINGS, RowDict, cells, summary_cells
 
 BEGIN = (
     "<!-- {0}: written by `python -m packetloom.validate.hardware.page`; what is between these lines is replaced -->"
@@ -46,8 +48,7 @@ def kept(rows: Sequence[RowDict], before: Mapping[str, Any]) -> dict[str, Any]:
 
 def _publishable(row: RowDict) -> dict[str, Any]:
     """A row without the figures of measurements that are not shipped."""
-    is_shipped = (SHIPPED / f"{row['set']}.csv").is_file() if "set" in row else True
-    return dict(row) if is_shipped else {**row, "figures": []}
+    return {**row, "figures": []} if "set" in row and not file_of(row["set"]).is_file() else dict(row)
 
 
 def tables(results: Mapping[str, Any]) -> dict[str, str]:
@@ -59,12 +60,8 @@ def tables(results: Mapping[str, Any]) -> dict[str, str]:
 def with_parts(text: str, parts: Mapping[str, str]) -> str:
     """The page with other parts between their marks."""
     for name, part in parts.items():
-        before, begin, rest = text.partition(BEGIN.format(name))
-        _, end, after = rest.partition(END.format(name))
-        if not begin or not end:
-            marks = f"{BEGIN.format(name)}\n{END.format(name)}"
-            raise PacketloomError(f"{PAGE}: has no place for its {name}: put these two lines into it:\n{marks}")
-        text = f"{before}{begin}\n\n{part}\n\n{end}{after}"
+        marks = (BEGIN.format(name), END.format(name))
+        text = markdown.with_part(text, f"\n\n{part}\n\n", marks, PAGE, f"its {name}")
     return text
 
 
@@ -84,9 +81,9 @@ def _by_file(rows: Sequence[RowDict]) -> list[list[RowDict]]:
 
 def _summary(rows: Sequence[RowDict]) -> str:
     lines = [
-        markdown_line(SUMMARY),
+        table_row(SUMMARY),
         "|---|" + "---:|" * 6 + "---|",
-        *(markdown_line(summary_cells(row)) for row in rows),
+        *(table_row(summary_cells(row)) for row in rows),
     ]
     days = sorted({row["date"] for row in rows})
     return "\n".join([*lines, "", f"Run on {' and '.join(days)}."])
@@ -103,8 +100,8 @@ def _of_file(rows: Sequence[RowDict]) -> str:
     for row in rows:
         parts.append(_prose(f"By {row['by']}. Constants: {row['constants']}.{_why(row)}"))
         if row["figures"]:
-            lines = [markdown_line([heading.capitalize() for heading in HEADINGS]), "|---:|---|" + "---:|" * 4]
-            parts.append("\n".join([*lines, *(markdown_line(cells(figure)) for figure in row["figures"])]))
+            lines = [table_row([heading.capitalize() for heading in HEADINGS]), "|---:|---|" + "---:|" * 4]
+            parts.append("\n".join([*lines, *(table_row(cells(figure)) for figure in row["figures"])]))
     return "\n\n".join(parts)
 
 

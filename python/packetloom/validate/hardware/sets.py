@@ -9,7 +9,7 @@ from pathlib import Path
 
 from packetloom.store.results import Results
 from packetloom.validate.hardware.machines import Machine
-from packetloom.validate.hardware.measurements import SHIPPED, Measurement, measurements
+from packetloom.validate.hardware.measurements import Measurement, file_of, measurements
 
 SERVER_GBYTES = 388.0
 """GB/s: what tables of shares are shares of, eight NICs of 48.5 (aliyun/SimAI cef83f9ddd: calbusbw.h, CX7_BW)."""
@@ -57,7 +57,7 @@ class HardwareSet:
     @property
     def is_shipped(self) -> bool:
         """Whether its measurements come with packetloom."""
-        return (SHIPPED / f"{self.file}.csv").is_file()
+        return file_of(self.file).is_file()
 
     def measured(self, folder: Path) -> list[Measurement]:
         """The measurements that are repeated; an operation has a byte for each rank at least."""

@@ -65,8 +65,3 @@ def summary_cells(row: RowDict) -> list[str]:
         f"{summary['within_15']:.0%}",
         "met" if row["verdict"] == "holds" else "**missed**",
     ]
-
-
-def markdown_line(texts: Sequence[str]) -> str:
-    """A row of a table."""
-    return "| " + " | ".join(text.replace("|", "\\|") for text in texts) + " |"
