@@ -53,10 +53,7 @@ fn check(values: &Values) -> Result<(), Complaint> {
     if values.count("classic_percent") > 100 {
         return Err(Complaint::new("classic_percent", "write 100 at most"));
     }
-    if !(64..=1 << 30).contains(&values.bytes("quantum")) {
-        return Err(Complaint::new("quantum", "write a size from 64B to 1GB"));
-    }
-    Ok(())
+    super::check_quantum(values)
 }
 
 /// The queue of L4S packets.

@@ -64,10 +64,7 @@ fn check(values: &Values) -> Result<(), Complaint> {
     if count(values) > MOST_CLASSES {
         return Err(Complaint::new("weights", format!("write {MOST_CLASSES} classes at most")));
     }
-    if !(64..=1 << 30).contains(&values.bytes("quantum")) {
-        return Err(Complaint::new("quantum", "write a size from 64B to 1GB"));
-    }
-    Ok(())
+    super::check_quantum(values)
 }
 
 #[derive(Clone, Debug, Default)]

@@ -53,9 +53,7 @@ fn check(values: &Values) -> Result<(), Complaint> {
     if values.count("queues") > 65_536 {
         return Err(Complaint::new("queues", "write 65536 at most"));
     }
-    if !(64..=1 << 30).contains(&values.bytes("quantum")) {
-        return Err(Complaint::new("quantum", "write a size from 64B to 1GB"));
-    }
+    super::check_quantum(values)?;
     if values.count("drop_batch") > 65_536 {
         return Err(Complaint::new("drop_batch", "write 65536 at most"));
     }

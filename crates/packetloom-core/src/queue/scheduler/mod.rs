@@ -15,7 +15,7 @@ pub use dual_queue::{CLASSIC, L4S};
 
 use super::{Buffer, Env, Occupancy, Traits};
 use crate::packets::{PacketId, Packets};
-use crate::spec::{self, Component, Made, Values};
+use crate::spec::{self, Complaint, Component, Made, Values};
 
 /// What was dropped to make room.
 #[derive(Clone, Copy, Debug)]
@@ -273,6 +273,14 @@ pub fn levels(values: &Values) -> u64 {
 /// Whether a scheduler drops others in favour of what comes.
 pub fn evicts(values: &Values) -> bool {
     Making::of(values).evicts
+}
+
+/// Refuses a `quantum` below the smallest packet, or above 1 GB.
+fn check_quantum(values: &Values) -> Result<(), Complaint> {
+    if !(64..=1 << 30).contains(&values.bytes("quantum")) {
+        return Err(Complaint::new("quantum", "write a size from 64B to 1GB"));
+    }
+    Ok(())
 }
 
 /// Whether a scheduler has the two queues of RFC 9332.
