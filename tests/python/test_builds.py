@@ -193,6 +193,7 @@ def test_killed_by_force_while_computing_again(long_scenario: Path, tmp_path: Pa
 def test_a_table_that_a_case_no_longer_has_goes_with_its_old_result(scenario: Path, out: Path) -> None:
     name, *_ = of_another_build(out)
     left = out / f"jobs.parquet/{name}.parquet"
+    left.parent.mkdir(exist_ok=True)
     left.write_bytes((out / f"ports.parquet/{name}.parquet").read_bytes())
     packetloom.run(scenario, out, progress=False)
     assert not left.exists()
