@@ -16,7 +16,9 @@ from packetloom.validate.peers.agreement import agreement, drawn
 HOLDS = agreement("a", "a flow alone", "htsim/figures.toml", 10.0, 10.0, 0.0)
 NEAR = agreement("b", "a mean", "hpcc_ns3/cfg/x.txt", 10.0, 10.1, 0.03)
 CHANCE = drawn("c", "what | varies", "validation/ns2/x.tsv", Draws((10.0,), (9.0, 11.0, 10.3)), 0.03)
-ROWS = [row.to_dict() for row in (HOLDS, NEAR, CHANCE)]
+OTHER = drawn("d", "what | varies, alone: p99", "validation/ns2/x.tsv", Draws((10.0, 10.0), (9.0, 11.0)), 0.03)
+OFF = agreement("e", "a median", "validation/ns2/x.tsv", 10.0, 12.0, 0.03)
+ROWS = [row.to_dict() for row in (HOLDS, NEAR, CHANCE, OTHER, OFF)]
 
 
 def test_the_page_is_what_the_rows_say() -> None:
@@ -31,9 +33,11 @@ def test_rows_are_counted_by_what_they_are_against_and_shown_where_they_do_not_h
     counts = {line[0].removeprefix("| "): line[1:7] for line in lines if len(line) == 8}
     assert counts["htsim: NDP, RoCE, Swift, EQDS, Ultra Ethernet"] == ["1", "1", "1", "0", "0", "0"]
     assert counts["HPCC's ns-3"] == ["1", "0", "1", "0", "0", "0"]
-    assert counts["ns-2: pFabric, DCTCP, TCP"] == ["1", "0", "0", "0", "1", "0"]
-    assert counts["all"] == ["3", "1", "2", "0", "1", "0"]
-    assert "| what \\| varies | 10 | 10.1 (5.058 to 15.14) | 9.7 to 10.3 | undecided: 1 and 3 draws |" in part
+    assert counts["ns-2: pFabric, DCTCP, TCP"] == ["3", "0", "0", "0", "2", "1"]
+    assert counts["all"] == ["5", "1", "2", "0", "2", "1"]
+    assert "| a median | 10 | 12 | 9.7 to 10.3 | differs |" in part
+    assert "| what \\| varies | 1 | 1 | 3 | 1.01 |" in part
+    assert "| what \\| varies, alone | 1 | 2 | 2 | 1.00 |" in part
     assert "a flow alone" not in part
 
 

@@ -19,7 +19,7 @@ from packetloom.common.build import this_build
 from packetloom.common.files import write_json, write_text
 from packetloom.common.markdown import table_row
 from packetloom.errors import PacketloomError
-from packetloom.validate.comparison import VERDICTS, span_text
+from packetloom.validate.comparison import VERDICTS, Verdict, span_text
 from packetloom.validate.hardware.comparisons import PREFIX as HARDWARE
 from packetloom.validate.peers.agreement import PEERS_FOLDER
 
@@ -27,6 +27,7 @@ BEGIN = "<!-- rows: written by `python -m packetloom.validate.page`; what stands
 END = "<!-- end of rows -->"
 ROWS = PEERS_FOLDER / "rows.json"
 PAGE = PEERS_FOLDER.parent / "docs" / "validation.md"
+UNDECIDED: Verdict = "undecided"
 KINDS = {"theory": "theory", "kernel": "Linux's own TCP"}
 PEERS = {
     "htsim": "htsim: NDP, RoCE, Swift, EQDS, Ultra Ethernet",
@@ -64,7 +65,7 @@ def kept_rows(rows: Sequence[RowDict], before: Mapping[str, Any]) -> dict[str, A
 
 
 def page_part(kept: Mapping[str, Any]) -> str:
-    """The table of what was compared, and each row that does not hold."""
+    """The table of what was compared, each row that differs, and how many are undecided, by scheme."""
     header = ["Against", "Rows", "The same", "Hold", *VERDICTS[1:], "Run on"]
     lines = [
         table_row([header[0], *(one.capitalize() for one in header[1:])]),
@@ -77,9 +78,14 @@ def page_part(kept: Mapping[str, Any]) -> str:
         total += counts
         lines.append(table_row([(KINDS | PEERS).get(name, name), *_numbers(counts), kept[name]["date"]]))
     lines.append(table_row(["all", *_numbers(total), ""]))
-    rest = [row for one in kept.values() for row in one["rows"] if row["verdict"] != "holds"]
-    lines += ["", "Every row that does not hold:", "", table_row(["What", "Theirs", "Here", "Bound", "Verdict"])]
-    lines += ["|---|---:|---:|---:|---|", *(table_row(_cells(row)) for row in rest)]
+    rows = [row for one in kept.values() for row in one["rows"]]
+    undecided = [row for row in rows if row["verdict"] == UNDECIDED]
+    differs = [row for row in rows if row["verdict"] not in ("holds", UNDECIDED)]
+    lines += ["", "Every row that differs:", "", table_row(["What", "Theirs", "Here", "Bound", "Verdict"])]
+    lines += ["|---|---:|---:|---:|---|", *(table_row(_cells(row)) for row in differs)]
+    lines += ["", "The undecided rows ([rows.json](../validation/rows.json) has each one):", ""]
+    lines += [table_row(["Scheme", "Rows", "Draws there", "Draws here", "Here over theirs"]), "|---|" + "---:|" * 4]
+    lines += [table_row(_cells_of_scheme(name, of_it)) for name, of_it in _by_scheme(undecided).items()]
     return "\n".join(lines)
 
 
@@ -104,15 +110,32 @@ def _cells(row: RowDict) -> list[str]:
     interval = row["interval"]
     here = f"{row['measured']:.4g}" + (f" ({span_text(tuple(interval))})" if interval else "")
     bound = span_text(tuple(row["band"]))
-    draws = row.get("draws")
-    verdict = row["verdict"] + (f": {draws['theirs']} and {draws['ours']} draws" if draws else "")
     return [
         row["what"],
         span_text(tuple(theirs)) if isinstance(theirs, list) else f"{theirs:.4g}",
         here,
         bound,
-        verdict,
+        row["verdict"],
     ]
+
+
+def _by_scheme(rows: Sequence[RowDict]) -> dict[str, list[RowDict]]:
+    """Rows by simulator and scheme: the first two parts of what was run."""
+    found: dict[str, list[RowDict]] = {}
+    for row in rows:
+        found.setdefault(", ".join(str(row["what"]).partition(":")[0].split(", ")[:2]), []).append(row)
+    return found
+
+
+def _cells_of_scheme(scheme: str, rows: Sequence[RowDict]) -> list[str]:
+    """How many rows, of how many draws, and what was measured over what was expected; the least and the greatest."""
+    draws = [_least_to_greatest([row["draws"][side] for row in rows], "d") for side in ("theirs", "ours")]
+    ratios = _least_to_greatest([row["measured"] / row["expected"] for row in rows], ".2f")
+    return [scheme, str(len(rows)), *draws, ratios]
+
+
+def _least_to_greatest(numbers: Sequence[float], form: str) -> str:
+    return " to ".join(dict.fromkeys(f"{number:{form}}" for number in (min(numbers), max(numbers))))
 
 
 def main() -> None:
