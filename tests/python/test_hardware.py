@@ -174,6 +174,7 @@ def test_the_page_is_what_the_results_say() -> None:
     results = json.loads(page.RESULTS.read_text(encoding="utf-8"))
     text = page.PAGE.read_text(encoding="utf-8")
     assert text == page.with_parts(text, page.tables(results)), "python -m packetloom.validate.hardware.page"
+    assert page.FIGURES.read_text(encoding="utf-8") == page.figures_csv(results)
     assert {f"hardware-{one.name}" for one in SETS} <= set(results)
     shown = {row["set"] for row in results.values() if row.get("figures")}
     assert {picture.stem for picture in page.PICTURES.glob("*.png")} == shown

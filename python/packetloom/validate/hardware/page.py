@@ -1,12 +1,14 @@
-"""The tables and figures of docs/hardware.md, from the rows of a run, which are kept beside the measurements.
+"""The summary and figures of docs/hardware.md, from the rows of a run, which are kept beside the measurements.
 
 `packetloom validate hardware --json FILE` writes rows. `python -m packetloom.validate.hardware.page FILE` keeps them in
-`validation/hardware/results.json`, draws the figures and writes the page's tables; sets that the file has not stay as
-they are.
+`validation/hardware/results.json`, draws the figures, writes the page's parts, and each figure's numbers into
+`validation/hardware/figures.csv`; sets that the file has not stay as they are.
 """
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import sys
 import textwrap
@@ -24,13 +26,15 @@ from packetloom.validate.hardware.catalogue import SETS
 from packetloom.validate.hardware.comparisons import PREFIX
 from packetloom.validate.hardware.drawing import draw
 from packetloom.validate.hardware.measurements import SHIPPED, file_of
-from packetloom.validate.hardware.tables import HEADINGS, RowDict, cells, summary_cells
+from packetloom.validate.hardware.tables import RowDict, summary_cells
 
 BEGIN = (
     "<!-- {0}: written by `python -m packetloom.validate.hardware.page`; what is between these lines is replaced -->"
 )
 END = "<!-- end of {0} -->"
 RESULTS = SHIPPED / "results.json"
+FIGURES = SHIPPED / "figures.csv"
+FIGURE_COLUMNS = ("ranks", "operation", "size_bytes", "measured", "simulated", "unit", "ratio", "judged")
 PAGE = SHIPPED.parents[1] / "docs" / "hardware.md"
 PICTURES = PAGE.parent / "hardware"
 COLUMNS = 120
@@ -52,9 +56,21 @@ def _publishable(row: RowDict) -> dict[str, Any]:
 
 
 def tables(results: Mapping[str, Any]) -> dict[str, str]:
-    """The page's parts: what the sets come to, and each one's figures."""
+    """The page's parts: what the sets come to, and each one's source, constants and figure."""
     rows = [row for row in results.values() if "summary" in row]
     return {"summary": _summary(rows), "figures": "\n\n".join(map(_of_file, _by_file(rows)))}
+
+
+def figures_csv(results: Mapping[str, Any]) -> str:
+    """Measured, simulated and ratio of every figure; whether it counts for the verdict."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(["set", "by", *FIGURE_COLUMNS])
+    for row in results.values():
+        for figure in row.get("figures", ()):
+            own = figure | {name: f"{figure[name]:.5g}" for name in ("measured", "simulated", "ratio")}
+            writer.writerow([row["set"], row["by"], *(own[column] for column in FIGURE_COLUMNS)])
+    return text.getvalue()
 
 
 def with_parts(text: str, parts: Mapping[str, str]) -> str:
@@ -99,9 +115,6 @@ def _of_file(rows: Sequence[RowDict]) -> str:
         parts.append("The measurements are not shipped.")
     for row in rows:
         parts.append(_prose(f"By {row['by']}. Constants: {row['constants']}.{_why(row)}"))
-        if row["figures"]:
-            lines = [table_row([heading.capitalize() for heading in HEADINGS]), "|---:|---|" + "---:|" * 4]
-            parts.append("\n".join([*lines, *(table_row(cells(figure)) for figure in row["figures"])]))
     return "\n\n".join(parts)
 
 
@@ -122,6 +135,7 @@ def main() -> None:
         if sys.argv[1:]:
             write_json(RESULTS, results, "the rows")
             draw_all(results)
+        write_text(FIGURES, figures_csv(results))
         write_text(PAGE, with_parts(PAGE.read_text(encoding="utf-8"), tables(results)))
         print(PAGE)
     except (OSError, ValueError, PacketloomError) as error:
