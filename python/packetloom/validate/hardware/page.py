@@ -68,7 +68,7 @@ def figures_csv(results: Mapping[str, Any]) -> str:
     writer.writerow(["set", "by", *FIGURE_COLUMNS])
     for row in results.values():
         for figure in row.get("figures", ()):
-            own = figure | {name: f"{figure[name]:.5g}" for name in ("measured", "simulated", "ratio")}
+            own = figure | {name: f"{figure[name]:.7g}" for name in ("measured", "simulated", "ratio")}
             writer.writerow([row["set"], row["by"], *(own[column] for column in FIGURE_COLUMNS)])
     return text.getvalue()
 
@@ -113,8 +113,7 @@ def _of_file(rows: Sequence[RowDict]) -> str:
         parts.append(f"![{rows[0]['set']}: measured and simulated over size](hardware/{rows[0]['set']}.png)")
     else:
         parts.append("The measurements are not shipped.")
-    for row in rows:
-        parts.append(_prose(f"By {row['by']}. Constants: {row['constants']}.{_why(row)}"))
+    parts += [_prose(f"By {row['by']}. Constants: {row['constants']}.{_why(row)}") for row in rows]
     return "\n\n".join(parts)
 
 
