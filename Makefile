@@ -1,4 +1,4 @@
-# `make demo` and `make test` do all their own set-up; both leave the command at .venv/bin/packetloom.
+# `make demo`, `make test` and `make check` do all their own set-up; each leaves the command at .venv/bin/packetloom.
 
 SHELL := /bin/sh
 PYTHON ?= python3
@@ -7,12 +7,13 @@ BIN := .venv/bin
 export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 RUST := Cargo.toml Cargo.lock $(shell find crates workloads benches -type f 2>/dev/null)
 
-.PHONY: help install demo test compiled-tests test-ray lint format fast bench bench-parts bench-compare docs wheel validate verdicts stale reproduce fuzz clean
+.PHONY: help install demo test check compiled-tests test-ray lint format fast bench bench-parts bench-compare docs wheel validate verdicts stale reproduce fuzz clean
 
 help:
 	@echo "make install    build the simulator and its command, .venv/bin/packetloom"
 	@echo "make demo       build, run examples/demo.toml, show the table, write the report"
-	@echo "make test       every check, and all tests but the long ones"
+	@echo "make test       is this build right on this machine? Pins of every component, exact references, the commands"
+	@echo "make check      what CI runs: lint, all tests but the long ones"
 	@echo "make test-ray   campaigns on a Ray cluster of two nodes; installs Ray"
 	@echo "make lint       formatting, clippy, ruff, mypy, prose of the documents, workflows, citation"
 	@echo "make format     format all sources"
@@ -84,13 +85,22 @@ lint: .venv/.dev-tools .venv/.installed
 	$(BIN)/check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml
 	$(BIN)/check-jsonschema --builtin-schema vendor.citation-file-format CITATION.cff
 
+# Another build computes the same, bit for bit; other simulators, to the nanosecond; the commands and documents work.
+TESTED := this_build cli docs examples peer_hpcc peer_conweave
+.venv/.test-tools: requirements-dev.txt .venv/.tools
+	@$(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-check -c requirements-dev.txt pytest pytest-xdist
+	@touch $@
+
+test: .venv/.test-tools .venv/.installed
+	@$(BIN)/pytest -n auto --dist load $(TESTED:%=tests/python/test_%.py)
+
 # With -j compiled while the packages come and the simulator is built.
 compiled-tests: .venv/pyvenv.cfg
 	cargo test --workspace --locked --no-run
 
 # A worker for each core; what needs every core for itself runs after the others.
 QUICK := not slow and not ray and not wheel
-test: lint compiled-tests
+check: lint compiled-tests
 	cargo test --workspace --locked
 	$(BIN)/pytest -n auto --dist loadfile -m "$(QUICK) and not alone"
 	$(BIN)/pytest -m "$(QUICK) and alone"
