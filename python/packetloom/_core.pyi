@@ -215,6 +215,12 @@ def bench(name: str) -> dict[str, str | int | float]:
 def bench_yardstick(name: str, cpu_s: float) -> dict[str, int | float]:
     """Runs the yardstick on a fabric of a benchmark's size for this much processor time: packet_hops, cpu_s."""
 
+def student_two_sided_p(freedom: float, t: float) -> float:
+    """The probability that |t| is at least this large, for so many degrees of freedom."""
+
+def student_two_sided_t(freedom: float, p: float) -> float:
+    """The t that |t| exceeds with this probability."""
+
 def control_bench(servers: int) -> list[dict[str, Any]]:
     """Measures the control algorithms: algorithm, item, servers, items, cpu_s, waiting_pairs."""
 

@@ -10,6 +10,7 @@ import pytest
 
 import packetloom
 from packetloom import _core
+from packetloom.campaign import forecast as forecasts
 from packetloom.campaign.forecast import ANSWERS, Forecast, forecast, hops_text, told
 from packetloom.campaign.progress import RunningCase
 from packetloom.errors import PacketloomError
@@ -81,6 +82,21 @@ def test_a_trial_is_short_whatever_the_case(tmp_path: Path) -> None:
     assert cost.cpu_s > 60
     assert cost.wall_s >= cost.cpu_s / 2
     assert cost.packet_hops > 1e9
+
+
+def test_what_a_command_takes_beside_its_cases_follows_the_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    cases = read_plan(scenario(POISSON, DCTCP, loads=[0.3], flows=20)).cases
+    monkeypatch.setattr(forecasts, "_loop_cpu_s", lambda: 1e-3)
+    fast = forecast(cases, 1)
+    monkeypatch.setattr(forecasts, "_loop_cpu_s", lambda: 1e-2)
+    assert forecast(cases, 1).cpu_s > 5 * fast.cpu_s
+
+
+def test_trials_are_a_part_of_what_a_campaign_takes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(forecasts, "_loop_cpu_s", lambda: 1e-3)
+    monkeypatch.setattr(forecasts, "process_time", iter([100.0, 103.0]).__next__)
+    alone = forecast(read_plan(scenario(POISSON, DCTCP, loads=[0.3], flows=20)).cases, 1)
+    assert 3 < alone.cpu_s < 4
 
 
 def test_what_lasts_until_others_are_done_is_not_foreseen_but_by_its_share(tmp_path: Path) -> None:

@@ -15,10 +15,24 @@ from scipy import stats
 import packetloom
 from conftest import SCENARIO
 from made_results import Runs
+from packetloom import _core
 from packetloom.errors import PacketloomError
 from packetloom.stats.summary import DEFAULT_BINS, by_seed, jain_of_servers, over_seeds, size_bins
 from packetloom.store.case_rows import CaseRow, TableName
 from packetloom.store.results import Results
+
+
+@pytest.mark.parametrize("freedom", [1, 2, 3, 19, 60, 10_000])
+@pytest.mark.parametrize("t", [0.0, 1e-3, 0.7, -2.0, 12.0, 1e3])
+def test_students_t_is_that_of_scipy(freedom: int, t: float) -> None:
+    p = 2 * stats.t.sf(abs(t), freedom)
+    assert _core.student_two_sided_p(freedom, t) == pytest.approx(p, rel=1e-9, abs=1e-300)
+
+
+@pytest.mark.parametrize("freedom", [1, 2, 3, 19, 60, 10_000])
+@pytest.mark.parametrize("p", [0.9, 0.4, 0.05, 0.01, 1e-4])
+def test_quantiles_of_students_t_are_those_of_scipy(freedom: int, p: float) -> None:
+    assert _core.student_two_sided_t(freedom, p) == pytest.approx(stats.t.isf(p / 2, freedom), rel=1e-9)
 
 
 @pytest.fixture(scope="module")

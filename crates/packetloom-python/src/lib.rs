@@ -2,7 +2,7 @@
 //!
 //! `scenario.rs` reads and checks, `simulation.rs` runs a case, `outcome.rs` returns its columns; `fingerprint.rs`
 //! hashes flow records read back from files; `control.rs` binds the controllers' algorithms; `bench.rs` and
-//! `control_bench.rs` measure; `user_scheme.rs` loads the classes that users write in Python (congestion controls, rate
+//! `control_bench.rs` measure; `student.rs` is Student's t; `user_scheme.rs` loads the classes that users write in Python (congestion controls, rate
 //! controls, queues' rules, choices of paths), `scheme_bench.rs` drives a congestion control event by event;
 //! `arrays.rs` is numpy's arrays, made and read.
 
@@ -20,6 +20,7 @@ mod outcome;
 mod scenario;
 mod scheme_bench;
 mod simulation;
+mod student;
 mod user_scheme;
 
 use pyo3::prelude::*;
@@ -124,6 +125,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(bench::bench_runs, module)?)?;
     module.add_function(wrap_pyfunction!(bench::bench_yardstick, module)?)?;
     module.add_function(wrap_pyfunction!(control_bench::control_bench, module)?)?;
+    module.add_function(wrap_pyfunction!(student::student_two_sided_p, module)?)?;
+    module.add_function(wrap_pyfunction!(student::student_two_sided_t, module)?)?;
     user_scheme::set_scheme_loader();
     module.add_function(wrap_pyfunction!(user_scheme::scheme_symbols, module)?)?;
     module.add_function(wrap_pyfunction!(user_scheme::scheme_layouts, module)?)?;

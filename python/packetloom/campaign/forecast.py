@@ -11,6 +11,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from time import process_time
 from typing import Literal, get_args
 
 from packetloom import _core
@@ -38,11 +39,15 @@ HOPS_PER_CPU_S = 1e7
 """What a fast scheme does, in such a campaign."""
 ANSWERS = 2.0
 """Packets for each of data where every packet is acknowledged."""
-COMMAND_CPU_S = 1.0
-"""Until the first case begins, and for the tables and the diagnosis at the end."""
-FLOW_CPU_S = 2e-6
-CASE_CPU_S = 0.03
-"""Besides the simulation: of each flow, and of each case, until its tables are on disk."""
+COMMAND_LOOPS = 330.0
+"""What a command takes until its first case begins, and for the tables and the diagnosis at the end. This and what
+follows are in units of `_loop_cpu_s`: all of it is Python, whose speed depends on the machine."""
+CASE_LOOPS = 5.0
+FLOW_LOOPS = 9e-4
+"""Besides the simulation: of each case and of each flow, until their tables are on disk."""
+LOOP = 100_000
+SHORT_S = 2.5
+"""Below it nobody waits."""
 LONG_S = 600.0
 """Above it a person wants to know what would take less."""
 Rung = Literal["steady", "links", "flows"]
@@ -71,7 +76,7 @@ class Forecast:
     @property
     def text(self) -> str:
         """In a line."""
-        if self.cpu_s < COMMAND_CPU_S + 1:
+        if self.cpu_s < SHORT_S:
             rest = f"; not known for {', '.join(self.unknown)}, which depends on what happens" if self.unknown else ""
             return f"takes a second or two{rest}"
         least = "at least " if self.unknown else "about "
@@ -125,13 +130,16 @@ def forecast(cases: Sequence[_core.Case], workers: int | None = None) -> Forecas
     most = max(1, MOST_CASES // len(schemes))
     looked_at = {scheme: _some(of_it, most) for scheme, of_it in schemes.items()}
     before = _peak_memory_bytes()
+    began_s = process_time()
     costs = _few(looked_at, len(cases)) or {scheme: _tried(some) for scheme, some in looked_at.items()}
+    trials_s = process_time() - began_s
+    loop_s = _loop_cpu_s()
     of_a_network_bytes = _peak_memory_bytes() - before
     hops = cpu_s = longest_s = disk = most_memory = 0.0
     for scheme, known in costs.items():
         for case, cost in known:
             like_it = len(schemes[scheme]) / len(known)
-            alone_s = cost.cpu_s + CASE_CPU_S + cost.flows * FLOW_CPU_S
+            alone_s = cost.cpu_s + loop_s * (CASE_LOOPS + cost.flows * FLOW_LOOPS)
             hops, cpu_s = hops + like_it * cost.packet_hops, cpu_s + like_it * alone_s
             longest_s = max(longest_s, alone_s)
             recorded = recorded_of(case, cost)
@@ -142,7 +150,7 @@ def forecast(cases: Sequence[_core.Case], workers: int | None = None) -> Forecas
     memory = now + (at_once - 1) * of_a_network_bytes + at_once * most_memory
     unknown = tuple(scheme for scheme, known in costs.items() if not known)
     disk += CASE_DISK_BYTES * sum(len(schemes[scheme]) for scheme in unknown)
-    command_s = COMMAND_CPU_S
+    command_s = trials_s + COMMAND_LOOPS * loop_s
     return Forecast(hops, cpu_s + command_s, longest_s + command_s, memory, disk + FOLDER_DISK_BYTES, unknown, workers)
 
 
@@ -189,6 +197,19 @@ def _tried(cases: Sequence[_core.Case]) -> list[tuple[_core.Case, Expected]]:
 
 def _load(case: _core.Case) -> float:
     return float(case.parameters["load"] or 0)
+
+
+def _loop_cpu_s() -> float:
+    """What a loop of additions takes here: the least of a few, since the machine may be busy."""
+
+    def once() -> float:
+        began_s = process_time()
+        total = 0
+        for number in range(LOOP):
+            total += number
+        return process_time() - began_s
+
+    return min(once() for _ in range(5))
 
 
 def _peak_memory_bytes() -> float:

@@ -7,15 +7,15 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from packetloom import _core
+
 CONFIDENCE = 0.95
 PERCENTILES = {"p50": 0.50, "p95": 0.95, "p99": 0.99, "p99.9": 0.999}
 
 
 def t_quantile(samples: float, confidence: float = CONFIDENCE) -> float:
     """Student's t for the two-sided interval of a mean of so many samples: degrees of freedom and one."""
-    from scipy.special import stdtrit
-
-    return float(stdtrit(samples - 1, (1 + confidence) / 2))
+    return _core.student_two_sided_t(samples - 1, 1 - confidence)
 
 
 def half_interval(values: Sequence[float], confidence: float = CONFIDENCE) -> float:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from packetloom import _core
 from packetloom.common.confidence import CONFIDENCE, t_quantile
 
 BySeed = Mapping[int, float]
@@ -77,11 +78,9 @@ def compare(one: BySeed, other: BySeed, *, ratio: bool = True) -> Comparison | N
 
 
 def _p_value(mean: float, deviation: float, seeds: int) -> float:
-    from scipy.special import stdtr
-
     if deviation <= NO_SPREAD * abs(mean):
         return 0.0
-    return float(2 * stdtr(seeds - 1, -abs(mean) / (deviation / math.sqrt(seeds))))
+    return _core.student_two_sided_p(seeds - 1, mean / (deviation / math.sqrt(seeds)))
 
 
 def holm(p_values: Sequence[float | None]) -> list[float | None]:

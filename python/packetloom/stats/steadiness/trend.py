@@ -19,6 +19,7 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
+from packetloom import _core
 from packetloom.common.confidence import CONFIDENCE
 
 FloatArray = NDArray[np.float64]
@@ -62,8 +63,6 @@ def _weights() -> tuple[FloatArray, FloatArray, FloatArray]:
 
 
 def _contrast(relative: FloatArray, weights: FloatArray, noise: float) -> Contrast:
-    from scipy.special import stdtr, stdtrit
-
     seeds = len(relative)
     found = relative @ weights
     scale = float(weights @ weights)
@@ -73,8 +72,8 @@ def _contrast(relative: FloatArray, weights: FloatArray, noise: float) -> Contra
     value = float(found.mean())
     if not error:
         return Contrast(value, 0.0, 1.0 if not value else 0.0)
-    p = float(2 * stdtr(freedom, -abs(value) / error))
-    return Contrast(value, float(stdtrit(freedom, (1 + CONFIDENCE) / 2)) * error, p)
+    p = _core.student_two_sided_p(freedom, value / error)
+    return Contrast(value, _core.student_two_sided_t(freedom, 1 - CONFIDENCE) * error, p)
 
 
 def batch_means(values: FloatArray) -> FloatArray:
