@@ -1,7 +1,9 @@
 """A small scenario that every test starts from, and an end to the figures that it leaves open."""
 
+import os
 import shutil
 import sys
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -44,6 +46,17 @@ LONG_FLOWS = 150
 LONG_SCENARIO = SCENARIO.replace(f"flows = {FLOWS}", f"flows = {LONG_FLOWS}")
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """What numba compiles of a class is compiled once for all processes of the tests."""
+    if not hasattr(config, "workerinput"):
+        os.environ["PACKETLOOM_SCHEMES"] = tempfile.mkdtemp(prefix="packetloom-")
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    if not hasattr(config, "workerinput"):
+        shutil.rmtree(os.environ.pop("PACKETLOOM_SCHEMES"), ignore_errors=True)
+
+
 @pytest.fixture(autouse=True)
 def _close_figures() -> Iterator[None]:
     yield
@@ -64,7 +77,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("finished")
     scenario = folder / "small.toml"
     scenario.write_text(SCENARIO)
-    with as_in_a_test():
+    with as_in_a_test(audited=True):
         return packetloom.run(scenario, folder / "out", progress=False).path
 
 
@@ -76,7 +89,7 @@ def out(finished: Path, tmp_path: Path) -> Path:
 
 @pytest.fixture
 def long_scenario(tmp_path: Path) -> Path:
-    """As small, but each case takes about a quarter of a second, audited."""
+    """As small, but each case takes about a quarter of a second."""
     path = tmp_path / "long.toml"
     path.write_text(LONG_SCENARIO)
     return path
@@ -90,15 +103,16 @@ def _no_cache(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(autouse=True)
 def _audited(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every simulation of a test is audited, except those that measure time."""
-    if request.node.get_closest_marker("slow") is None:
+    """A simulation of a test is audited, which takes four times as long, except where that proves nothing more."""
+    if not any(map(request.node.get_closest_marker, ("slow", "unaudited"))):
         monkeypatch.setenv("PACKETLOOM_AUDIT", "1")
 
 
 @contextmanager
-def as_in_a_test(cache: Path | str = "off") -> Iterator[None]:
-    """For what the tests of a module share, which is made before any of them begins: computed, and audited."""
+def as_in_a_test(cache: Path | str = "off", *, audited: bool = False) -> Iterator[None]:
+    """For what the tests of a module share, which is made before any of them begins: computed."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PACKETLOOM_CACHE", str(cache))
-        patch.setenv("PACKETLOOM_AUDIT", "1")
+        if audited:
+            patch.setenv("PACKETLOOM_AUDIT", "1")
         yield

@@ -177,7 +177,7 @@ def test_check_answers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     codes: Counter[int] = Counter()
     file = tmp_path / "drawn.json"
 
-    @bounded(150)
+    @bounded(80)
     @given(scenario=WILD | sensible())
     def answers(scenario: Json) -> None:
         file.write_text(json.dumps(scenario))
@@ -194,7 +194,7 @@ def test_run_answers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     codes: Counter[int] = Counter()
     file = tmp_path / "drawn.json"
 
-    @bounded(100)
+    @bounded(60)
     @given(scenario=sensible())
     def answers(scenario: Json) -> None:
         file.write_text(json.dumps(scenario))

@@ -15,6 +15,8 @@ from packetloom.errors import ArgumentError, PacketloomError
 from packetloom.scenario.plan import read_plan
 from packetloom.store.results import Results
 
+pytestmark = pytest.mark.unaudited
+
 WITH_EXAMPLES = ["check", "compare", "estimate", "export", "fidelity", "run"]
 
 

@@ -14,6 +14,8 @@ import packetloom
 from packetloom.store.case_rows import CaseRow, index_table, parameter_types
 from packetloom.store.results import Results
 
+pytestmark = pytest.mark.unaudited
+
 ROOT = Path(__file__).parents[2]
 FAN_IN = "workload.pattern.fan_in"
 CAPACITY = "scheme.queue.capacity_bytes"

@@ -28,6 +28,8 @@ from packetloom.reproduce.claims import Claim, judge
 from packetloom.scenario.plan import read_plan
 from packetloom.store.case_rows import CaseRow, TableName
 
+pytestmark = pytest.mark.unaudited
+
 
 def claim_of(id: str) -> Claim:
     return next(claim for claim in PAPER.claims if claim.id == id)

@@ -13,6 +13,8 @@ from packetloom.bench.comparison import Comparison, compare_builds
 from packetloom.bench.pairs import Figure
 from packetloom.errors import PacketloomError
 
+pytestmark = pytest.mark.unaudited
+
 ONE_THREAD = "fifo-permutation-k8"
 TWO_THREADS = "fifo-permutation-k16-two-threads"
 FAKE_CORE = 'version, bench_names = (lambda: "9.9.9"), (lambda: ["fifo-permutation-k8"])\n'

@@ -34,6 +34,8 @@ from packetloom.store.writer import ResultsFolder
 from test_precision import PRECISION
 from test_search import incast
 
+pytestmark = pytest.mark.unaudited
+
 OTHER = "0123456789abcdef"
 VERSION = f"packetloom {_core.version()}"
 

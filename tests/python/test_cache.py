@@ -22,6 +22,8 @@ from packetloom.scenario.plan import read_plan
 from packetloom.store.case_rows import row_in
 from packetloom.store.content_hash import content_of
 
+pytestmark = pytest.mark.unaudited
+
 
 @pytest.fixture
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ResultCache:

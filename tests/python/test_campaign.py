@@ -26,6 +26,8 @@ from packetloom.store.case_rows import CaseRow, row_label
 from packetloom.store.results import Results
 from packetloom.store.writer import ResultsFolder
 
+pytestmark = pytest.mark.unaudited
+
 
 class StopAfter(SilentReporter):
     """Presses Ctrl-C once so many cases are done."""

@@ -15,6 +15,8 @@ from packetloom.bench.circumstances import Circumstances
 from packetloom.common.build import Build, build_of, this_build
 from packetloom.common.machine import this_machine
 
+pytestmark = pytest.mark.unaudited
+
 X86 = "processor\t: 0\nvendor_id\t: GenuineIntel\nmodel name\t: Xeon Gold 6130 @ 2.10GHz\nflags\t\t: fpu\n"
 ARM = "processor\t: 0\nBogoMIPS\t: 100.00\nCPU implementer\t: 0x41\n"
 

@@ -1,7 +1,6 @@
 """The command line: what it prints, and that a user's mistake is exit 2 without a traceback."""
 
 import json
-import os
 import shutil
 import signal
 import subprocess
@@ -11,15 +10,14 @@ from pathlib import Path
 
 import pytest
 
+from commands import packetloom
+from conftest import FLOWS
 from packetloom.cli.main import main
+from packetloom.store.results import Results
+
+pytestmark = pytest.mark.unaudited
 
 COMMAND = [sys.executable, "-m", "packetloom"]
-
-
-def packetloom(*arguments: str | Path, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
-    environment = os.environ | {"COLUMNS": "140"}
-    command = [*COMMAND, *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, cwd=cwd, env=environment, check=False)
 
 
 def test_run_prints_the_table(scenario: Path, tmp_path: Path) -> None:
@@ -35,7 +33,9 @@ def test_overrides_have_a_folder_of_their_own(scenario: Path, tmp_path: Path, fi
     shutil.copytree(finished, tmp_path / "results" / "small")
     done = packetloom("run", scenario, "--set", "run.flows=60", cwd=tmp_path)
     assert done.returncode == 0
-    assert len(list((tmp_path / "results").iterdir())) == 2
+    (own,) = set((tmp_path / "results").iterdir()) - {tmp_path / "results" / "small"}
+    assert set(Results(own).cases["flows_started"].to_pylist()) == {60}
+    assert set(Results(tmp_path / "results" / "small").cases["flows_started"].to_pylist()) == {FLOWS}
 
 
 @pytest.mark.usefixtures("scenario", "out")
@@ -107,7 +107,8 @@ def _held(folder: Path) -> dict[Path, bytes]:
 
 
 def test_mistake_in_a_process_of_its_own(tmp_path: Path) -> None:
-    done = packetloom("run", "missing.toml", cwd=tmp_path)
+    command = [*COMMAND, "run", "missing.toml"]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, check=False)
     assert done.returncode == 2
     assert done.stderr == "error: missing.toml: there is no such file\n"
 
@@ -236,7 +237,7 @@ def test_report_and_plot(out: Path, tmp_path: Path) -> None:
     page = (out / "report.html").read_text()
     assert page.rstrip().endswith("</html>")
     assert len(page) < 3_000_000
-    for figure in ("slowdown-by-load", "slowdown-by-size", "fct-cdf", "queue-by-tier"):
+    for figure in ("slowdown-by-load", "fct-cdf"):
         target = tmp_path / f"{figure}.pdf"
         assert packetloom("plot", figure, out, "-o", target).returncode == 0
         assert target.read_bytes().startswith(b"%PDF")

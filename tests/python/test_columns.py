@@ -10,6 +10,8 @@ import pytest
 
 from packetloom.common.columns import TYPES, column_of, numbers_of, repeated
 
+pytestmark = pytest.mark.unaudited
+
 NUMBERS = [1, 2, None, 128, 7, None, 9, 11, 200, 3]
 
 

@@ -16,6 +16,8 @@ from packetloom.cli import main as cli
 from packetloom.common.files import DamageError
 from packetloom.store.results import Results
 
+pytestmark = pytest.mark.unaudited
+
 RUBBISH = b"\x00rubbish\xff" * 40
 MISTAKE = 2
 

@@ -20,6 +20,8 @@ from packetloom.scenario.plan import read_plan
 from packetloom.store.case_rows import CaseRow, TableName
 from packetloom.store.results import Results
 
+pytestmark = pytest.mark.unaudited
+
 RATIO = "scheme.queue.ratio"
 FAN_IN = "workload[0].pattern.fan_in"
 LARGEST = "workload[0].sizes.maximum_bytes"

@@ -2,13 +2,13 @@
 
 import json
 import re
-import subprocess
-import sys
 import tomllib
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from commands import packetloom
 
 ROOT = Path(__file__).parents[2]
 DOCUMENTS = sorted(
@@ -48,8 +48,7 @@ def test_pieces_of_the_scenario_guide_pass_check(piece: str, tmp_path: Path) -> 
     (tmp_path / "traces/mlp.txt").write_text((ROOT / "fuzz/corpus/simai/data_model").read_text())
     file = tmp_path / "piece.json"
     file.write_text(json.dumps(scenario_with(tomllib.loads(piece))))
-    command = [sys.executable, "-m", "packetloom", "check", str(file)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    done = packetloom("check", file)
     assert "no mistakes" in done.stdout, done.stderr
 
 
@@ -58,8 +57,7 @@ def test_the_topology_of_ones_own_passes_check(tmp_path: Path) -> None:
     (tmp_path / "racks.txt").write_text(text)
     file = tmp_path / "own.json"
     file.write_text(json.dumps(scenario_with({"topology": {"kind": "hpcc", "file": "racks.txt"}})))
-    command = [sys.executable, "-m", "packetloom", "check", str(file)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    done = packetloom("check", file)
     assert "no mistakes" in done.stdout, done.stderr
     assert "4 hosts" in done.stdout
 

@@ -6,7 +6,6 @@ import html
 import json
 import re
 import subprocess
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from types import SimpleNamespace
@@ -14,9 +13,12 @@ from typing import Any
 
 import pytest
 
+from commands import packetloom
 from packetloom.doctor import Examination, examine, readings
 from packetloom.doctor.page import doctor_page, table
 from packetloom.doctor.questions import SITUATIONS
+
+pytestmark = pytest.mark.unaudited
 
 pytest.importorskip("numba")
 
@@ -27,8 +29,7 @@ SHUT = "    def acknowledged(self, ack: Ack, window: Window) -> None:\n        w
 
 
 def doctor(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "packetloom", "doctor", *arguments]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    return packetloom("doctor", *arguments, cwd=folder)
 
 
 def written(folder: Path, **bodies: str) -> Path:

@@ -9,18 +9,15 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from commands import packetloom
 from packetloom.report.figures import chart
 from packetloom.stats.steadiness.diagnosis import Steadiness, diagnosed
 from packetloom.store.results import Results
 
+pytestmark = pytest.mark.unaudited
+
 ROOT = Path(__file__).parents[2]
 SCENARIOS = sorted((ROOT / "examples").glob("*.toml"))
-
-
-def packetloom(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
-    """The command, in a process of its own: the other tests put a stand-in in the simulator's place."""
-    command = [sys.executable, "-m", "packetloom", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda path: path.stem)

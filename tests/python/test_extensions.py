@@ -20,6 +20,8 @@ from packetloom.store.case_files import CaseFiles
 from packetloom.store.case_rows import PARTITIONED, CaseRow
 from packetloom.store.results import Results
 
+pytestmark = pytest.mark.unaudited
+
 FLOWS = 150
 SCENARIO = f"""\
 [topology]

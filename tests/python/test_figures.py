@@ -1,11 +1,9 @@
 """Every figure: the numbers of those that need a setting of their own, and how they are printed."""
 
 import math
-import os
 import re
 import shutil
 import subprocess
-import sys
 import threading
 from pathlib import Path
 from urllib.request import urlopen
@@ -15,6 +13,7 @@ import matplotlib.pyplot as plt
 import polars as pl
 import pytest
 
+import commands
 import packetloom
 from packetloom.errors import PacketloomError
 from packetloom.report.fabric_view import fabric_view, topology
@@ -29,6 +28,8 @@ from packetloom.report.server import server
 from packetloom.stats import curves
 from packetloom.stats.curves import style_at
 from packetloom.store.results import Results
+
+pytestmark = pytest.mark.unaudited
 
 POINTS_PER_INCH = 72
 
@@ -98,8 +99,7 @@ def test_a_pdf_is_as_wide_as_a_column_and_has_its_fonts(incast: Results, tmp_pat
     ],
 )
 def test_mistakes(arguments: list[str], message: str, incast: Results, tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "packetloom", *arguments, str(incast.path)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
+    done = commands.packetloom(*arguments, incast.path, cwd=tmp_path)
     assert (done.returncode, done.stdout) == (2, "")
     assert message in done.stderr
 
@@ -338,9 +338,7 @@ def test_latex_reads_a_figure_whatever_schemes_are_called(tmp_path: Path) -> Non
 
 
 def test_without_latex_it_is_said_that_pgf_needs_it(incast: Results, tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "packetloom", "plot", "incast-by-fan-in", str(incast.path), "-o", "x.pgf"]
-    environment = {**os.environ, "PATH": str(tmp_path)}
-    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path, env=environment)
+    done = commands.packetloom("plot", "incast-by-fan-in", incast.path, "-o", "x.pgf", cwd=tmp_path, PATH=str(tmp_path))
     assert done.returncode == 2
     assert done.stderr.startswith("error: x.pgf: PGF is measured by LaTeX (xelatex): ")
 

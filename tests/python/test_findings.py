@@ -2,13 +2,13 @@
 
 import json
 import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
 import polars as pl
 import pytest
 
+import commands
 import packetloom
 from packetloom.common.terminal import console
 from packetloom.report.compare import print_along, times_said
@@ -18,6 +18,8 @@ from packetloom.report.ranking import Answer
 from packetloom.report.report import report_page
 from packetloom.report.sentences import Number, sentences
 from packetloom.store.results import Results
+
+pytestmark = pytest.mark.unaudited
 
 HERE = Condition(0.8)
 GRID = [(1.0, "never"), (1.0, "0us"), (2.0, "never"), (2.0, "0us")]
@@ -277,8 +279,7 @@ def test_every_number_is_in_a_table(loads: Results) -> None:
 
 
 def compared(*arguments: object) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "packetloom", "compare", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
+    return commands.packetloom("compare", *arguments)
 
 
 def test_compare_says_it_of_two_schemes_and_its_exit_code_tells(loads: Results, tmp_path: Path) -> None:

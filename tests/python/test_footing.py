@@ -12,6 +12,8 @@ from packetloom.report.report import write_report
 from packetloom.scenario import confounders
 from packetloom.scenario.plan import facts, plan_from_text, read_plan
 
+pytestmark = pytest.mark.unaudited
+
 SCENARIO = """\
 [topology]
 kind = "leaf-spine"

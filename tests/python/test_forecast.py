@@ -16,6 +16,8 @@ from packetloom.campaign.progress import RunningCase
 from packetloom.errors import PacketloomError
 from packetloom.scenario.plan import read_plan
 
+pytestmark = pytest.mark.unaudited
+
 WITHIN = 1.5
 ROOT = Path(__file__).parents[2]
 

@@ -13,6 +13,8 @@ from packetloom.campaign.forecast import forecast
 from packetloom.scenario.plan import read_plan
 from packetloom.store.results import Results
 
+pytestmark = pytest.mark.unaudited
+
 WITHIN = 1.5
 ROOT = Path(__file__).parents[2]
 EXAMPLES = sorted((ROOT / "examples").glob("*.toml"))

@@ -14,9 +14,12 @@ from pathlib import Path
 
 import pytest
 
+import commands
 import packetloom
 from conftest import CASES, LONG_SCENARIO, SCENARIO, as_in_a_test
 from packetloom.store.results import Results
+
+pytestmark = pytest.mark.unaudited
 
 COMMAND = [sys.executable, "-m", "packetloom", "run"]
 INTERRUPTED = 130
@@ -60,9 +63,7 @@ def small_disk(tmp_path: Path) -> Iterator[SmallDisk]:
 
 
 def run(scenario: Path, out: Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [*COMMAND, str(scenario), "-o", str(out)], capture_output=True, text=True, check=False, timeout=120
-    )
+    return commands.packetloom("run", scenario, "-o", out)
 
 
 def fingerprints(folder: Path) -> list[str]:

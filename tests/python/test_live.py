@@ -15,6 +15,8 @@ from packetloom.common.quantities import said
 from packetloom.scenario.plan import read_plan
 from packetloom.scenario.run_lengths import point_key
 
+pytestmark = pytest.mark.unaudited
+
 
 class Watcher(SilentReporter):
     """Keeps what it is notified of."""

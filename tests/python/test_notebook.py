@@ -10,6 +10,8 @@ from nbclient import NotebookClient
 
 import packetloom
 
+pytestmark = pytest.mark.unaudited
+
 DOCS = Path(__file__).parents[2] / "docs"
 FLOWS = 1000
 """Those of the notebooks' scenarios."""
@@ -18,7 +20,7 @@ FLOWS = 1000
 @pytest.fixture(scope="module")
 def tutorial(tmp_path_factory: pytest.TempPathFactory) -> list[Any]:
     """The tutorial's cells, executed."""
-    return executed("tutorial", tmp_path_factory)
+    return executed("tutorial", tmp_path_factory, flows=400)
 
 
 def executed(name: str, tmp_path_factory: pytest.TempPathFactory, flows: int = FLOWS) -> list[Any]:

@@ -10,6 +10,8 @@ import pytest
 import packetloom
 from packetloom.errors import MOST_LETTERS, harmless
 
+pytestmark = pytest.mark.unaudited
+
 WITHOUT_EXPLAIN = """
 import sys
 from packetloom import _core

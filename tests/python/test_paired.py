@@ -10,6 +10,8 @@ from scipy import stats
 
 from packetloom.stats.paired import compare, holm, seeds_to_tell
 
+pytestmark = pytest.mark.unaudited
+
 SIZES = Path(__file__).parents[2] / "workloads" / "pfabric_websearch.csv"
 ONE = {1: 2.0, 2: 2.4, 3: 1.9, 4: 2.2}
 OTHER = {1: 1.0, 2: 1.1, 3: 1.0, 4: 1.05}

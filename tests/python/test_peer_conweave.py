@@ -17,6 +17,8 @@ from packetloom.validate.peers.conweave import DRAWS, FOLDER, conweave_compariso
 from packetloom.validate.peers.conweave.scenario import replay_scenario
 from packetloom.validate.peers.hpcc.settings import Settings, read_settings
 
+pytestmark = pytest.mark.unaudited
+
 CFG = PEERS_FOLDER / FOLDER / "cfg"
 
 

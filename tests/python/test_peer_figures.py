@@ -13,6 +13,8 @@ from packetloom.validate.comparison import Comparison
 from packetloom.validate.peers import figures, htsim, omnet
 from packetloom.validate.peers.figures import fct_statistics, figure_rows, read_figures
 
+pytestmark = pytest.mark.unaudited
+
 
 def flows(*fcts_us: list[float]) -> pl.DataFrame:
     """Flows of seeds 1, 2, ... with these FCTs."""

@@ -22,6 +22,8 @@ from packetloom.validate.peers.hpcc import FOLDER, comparison_of, hpcc_compariso
 from packetloom.validate.peers.hpcc.scenario import replay_scenario
 from packetloom.validate.peers.hpcc.settings import Settings, read_settings
 
+pytestmark = pytest.mark.unaudited
+
 CFG = PEERS_FOLDER / FOLDER / "cfg"
 
 

@@ -9,6 +9,8 @@ from packetloom.validate.peers.agreement import NONE, Deviations
 from packetloom.validate.peers.jobs import astra_sim, loggopsim
 from packetloom.validate.peers.jobs.replay import read_rows, replay_of
 
+pytestmark = pytest.mark.unaudited
+
 # Of each fault that these rows once showed: the size of an all-gather, in ASTRA-sim's own trace and beside others; the
 # lowest id first; groups; a send that holds its stream; pieces of an operation; a false stall (I008).
 OF_ASTRA_SIM = (

@@ -17,6 +17,8 @@ from packetloom.reproduce.pfabric.figures import FIGURES
 from packetloom.reproduce.pfabric.measure import LARGE, SMALL, Slowdowns
 from packetloom.stats.summary import ALL_SIZES
 
+pytestmark = pytest.mark.unaudited
+
 READ_ALL = """
 from packetloom.reproduce import PAPERS_FOLDER
 from packetloom.reproduce.pfabric import PAPER

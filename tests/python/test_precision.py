@@ -19,6 +19,8 @@ from packetloom.scenario.plan import Plan, read_plan
 from packetloom.store.case_rows import CaseRow
 from packetloom.store.results import Results
 
+pytestmark = pytest.mark.unaudited
+
 PRECISION = 'run.precision={ statistic = "mean", within = 0.2, max_seeds = 12, max_extensions = 0 }'
 
 

@@ -18,6 +18,8 @@ from packetloom.reproduce.readings import times_as_many
 from packetloom.scenario.plan import read_plan
 from packetloom.store.case_rows import CaseRow, TableName
 
+pytestmark = pytest.mark.unaudited
+
 
 def claim_of(id: str) -> Claim:
     return next(claim for claim in PAPER.claims if claim.id == id)

@@ -18,6 +18,8 @@ from packetloom.report.figures import chart
 from packetloom.stats import curves
 from packetloom.store.results import Results
 
+pytestmark = pytest.mark.unaudited
+
 mpl.use("Agg")
 
 

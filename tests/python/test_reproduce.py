@@ -51,6 +51,8 @@ from packetloom.reproduce.verdicts import (
 from packetloom.scenario.plan import plan_from_text
 from packetloom.store.results import Results
 
+pytestmark = pytest.mark.unaudited
+
 
 def never(_: object) -> list[Measured]:
     buffers = [Measured(f"with {size} KB", size / 10, size / 10 - 1, size / 10 + 1) for size in (100, 200)]

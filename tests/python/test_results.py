@@ -12,6 +12,8 @@ from packetloom import _core
 from packetloom.errors import ArgumentError, PacketloomError
 from packetloom.store.results import Results
 
+pytestmark = pytest.mark.unaudited
+
 
 @pytest.fixture
 def results(finished: Path) -> Results:

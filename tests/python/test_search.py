@@ -15,6 +15,8 @@ from packetloom.cli.main import app
 from packetloom.errors import PacketloomError
 from packetloom.store.results import Results
 
+pytestmark = pytest.mark.unaudited
+
 
 def incast(deadline: str) -> dict[str, Any]:
     """Workers that each answer with ten full packets, 121 us on the aggregator's link of 1 Gb/s."""

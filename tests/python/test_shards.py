@@ -21,6 +21,8 @@ from packetloom.scenario.plan import read_plan
 from packetloom.store.case_rows import INDEX, index_table
 from packetloom.store.results import Results
 
+pytestmark = pytest.mark.unaudited
+
 
 def run_shards(scenario: Path, folder: Path, count: int) -> list[Path]:
     outputs = [folder / f"shard{index}" for index in range(1, count + 1)]

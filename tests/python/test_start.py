@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.unaudited
+
 SIGINT_AT_IMPORT = """
 import os, sys
 for name in ("signal", "enum"):

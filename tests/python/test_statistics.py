@@ -21,6 +21,8 @@ from packetloom.stats.summary import DEFAULT_BINS, by_seed, jain_of_servers, ove
 from packetloom.store.case_rows import CaseRow, TableName
 from packetloom.store.results import Results
 
+pytestmark = pytest.mark.unaudited
+
 
 @pytest.mark.parametrize("freedom", [1, 2, 3, 19, 60, 10_000])
 @pytest.mark.parametrize("t", [0.0, 1e-3, 0.7, -2.0, 12.0, 1e3])

@@ -19,6 +19,8 @@ from packetloom.stats.steadiness.transient import truncation
 from packetloom.stats.steadiness.trend import BATCHES, contrasts
 from packetloom.stats.summary import summary
 
+pytestmark = pytest.mark.unaudited
+
 FloatArray = NDArray[np.float64]
 FLOWS = 10_000
 BACKLOG = 500.0

@@ -15,6 +15,8 @@ from packetloom.validate.theory import dcqcn, formulas
 from packetloom.validate.theory.congestion import saw
 from packetloom.validate.theory.replicates import bounded, predicted
 
+pytestmark = pytest.mark.unaudited
+
 
 def test_formulas_give_what_is_known() -> None:
     # M/D/1 waits half of what M/M/1 waits.

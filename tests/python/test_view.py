@@ -10,6 +10,8 @@ import packetloom
 from packetloom.report.server import server
 from packetloom.store.results import Results
 
+pytestmark = pytest.mark.unaudited
+
 
 @pytest.fixture(scope="module")
 def port(tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
