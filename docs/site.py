@@ -17,7 +17,7 @@ from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 from nbclient import NotebookClient
 
-from packetloom.cli.reference import command_page, component_pages
+from packetloom.cli.reference import column_page, command_page, component_pages
 from packetloom.errors import PacketloomError
 from packetloom.report.figures import FIGURES, Figure
 from packetloom.report.plots import save_figure
@@ -50,6 +50,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     for name, text in component_pages().items():
         files.append(File.generated(config, f"reference/{name}.md", content=text))
     files.append(File.generated(config, "reference/commands.md", content=command_page()))
+    files.append(File.generated(config, "reference/columns.md", content=column_page()))
     for name in NOTEBOOKS:
         files.append(File.generated(config, f"{name}.md", content=tutorial(name)))
     for name, content in gallery(files).items():

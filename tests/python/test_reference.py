@@ -41,6 +41,7 @@ def test_every_page_is_in_the_navigation() -> None:
     named = set(re.findall(r": (\S+\.md)$", navigation, re.MULTILINE))
     generated = {f"reference/{name}.md" for name in component_pages()} | {
         "reference/commands.md",
+        "reference/columns.md",
         "tutorial.md",
         "own-scheme.md",
         *(f"course/{book.stem}.md" for book in (ROOT / "docs" / "course").glob("*.ipynb")),

@@ -1,5 +1,6 @@
 """Results folders as other tools see them."""
 
+import re
 from pathlib import Path
 
 import pandas as pd
@@ -8,8 +9,10 @@ import pyarrow.parquet as pq
 import pytest
 
 import packetloom
-from packetloom import _core
+from packetloom.cli.catalogue import print_explanation
+from packetloom.cli.reference import column_page
 from packetloom.errors import ArgumentError, PacketloomError
+from packetloom.store.columns import TABLES, columns_of
 from packetloom.store.results import Results
 
 pytestmark = pytest.mark.unaudited
@@ -54,11 +57,21 @@ def test_every_column_is_in_the_documentation(scenario: Path, tmp_path: Path) ->
     pulled = packetloom.run(scenario, tmp_path / "pulled", overrides=ndp, progress=False)
     assert pulled.pulls.column_names[-3:] == ["host", "time_ns", "pulls"]
     page = (Path(__file__).parents[2] / "docs" / "results.md").read_text()
-    meanings = _core.column_meanings()
-    for table in (sampled.cases, sampled.flows, sampled.ports, sampled.series, sampled.classes, pulled.pulls):
-        for name in table.column_names:
-            assert f"`{name}`" in page
-            assert name not in meanings or f"| `{name}` | {meanings[name]} |" in page
+    of_each = {name: sampled.table(name).column_names for name in ("cases", "flows", "ports", "series", "classes")}
+    for table, columns in (of_each | {"pulls": pulled.pulls.column_names}).items():
+        assert set(columns) <= set(columns_of(table))
+    for table in TABLES:
+        section = page.partition(f"\n## {table}.parquet\n")[2].partition("\n## ")[0]
+        shown = re.sub(r"_\*_ns", "_mean_ns", section)
+        assert [name for name in TABLES[table] if f"`{name}`" not in shown and "_latency_p" not in name] == []
+        assert f"| `{TABLES[table][0]}` | " in column_page()
+
+
+def test_a_tables_columns_are_explained(capsys: pytest.CaptureFixture[str]) -> None:
+    print_explanation("flows.parquet")
+    assert "fct / best_fct, also called normalised FCT" in capsys.readouterr().out
+    with pytest.raises(PacketloomError, match=r"there is no table 'flow\.parquet' in results; did you mean 'flows'"):
+        print_explanation("flow.parquet")
 
 
 def test_pandas_and_polars(results: Results) -> None:

@@ -17,6 +17,7 @@ from packetloom import _core
 from packetloom.common import terminal
 from packetloom.common.suggest import meant
 from packetloom.errors import PacketloomError, ScenarioError
+from packetloom.store.columns import TABLES, columns_of
 
 Entries = Mapping[str, str]
 """What can be named, each with what it is."""
@@ -109,11 +110,25 @@ def _explanation(name: str) -> str:
     return _core.explain(name)
 
 
+TABLE = ".parquet"
+
+
 def print_explanation(name: str) -> None:
-    """Each component of that name (a queue and a transport may share one), or of that section."""
+    """Each component of that name (a queue and a transport may share one), or of that section; or a table's columns."""
     console = terminal.console()
+    if name.endswith(TABLE):
+        _print_columns(name.removesuffix(TABLE), console)
+        return
     for component in json.loads(_explanation(name)):
         _print_component(component, console)
+
+
+def _print_columns(table: str, console: Console) -> None:
+    if table not in TABLES:
+        raise PacketloomError(f"there is no table {table + TABLE!r} in results; {meant(table, list(TABLES))}")
+    for column, meaning in columns_of(table).items():
+        console.print(Text(f"\n  {column}", style="bold"))
+        console.print(Padding(meaning, (0, 0, 0, 6)))
 
 
 def _print_component(component: dict[str, Any], console: Console) -> None:

@@ -43,9 +43,10 @@ def components(incomplete: str) -> Offered:
     import json
 
     from packetloom import _core
+    from packetloom.store.columns import TABLES
 
     kinds = [component["kind"] for component in json.loads(_core.registry())]
-    return _begins(list(dict.fromkeys(kinds)), incomplete)
+    return _begins([*dict.fromkeys(kinds), *(f"{table}.parquet" for table in TABLES)], incomplete)
 
 
 def fabrics(incomplete: str) -> Offered:

@@ -40,12 +40,12 @@ def explain(
         str,
         typer.Argument(
             metavar="NAME",
-            help="A component or section of scenarios, or FILE.py:CLASS; see `list`.",
+            help="A component or section of scenarios, FILE.py:CLASS, or a table of results such as flows.parquet.",
             autocompletion=completion.components,
         ),
     ],
 ) -> None:
-    """Explain a component: its parameters, their units, defaults and sources."""
+    """Explain a component (parameters, units, defaults, sources), or a table of results (columns)."""
     from packetloom.cli.catalogue import print_explanation
 
     print_explanation(name)

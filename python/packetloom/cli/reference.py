@@ -8,6 +8,7 @@ from typing import Any
 from packetloom import _core
 from packetloom.cli.catalogue import preset_value
 from packetloom.common.markdown import table_row
+from packetloom.store.columns import TABLES, columns_of
 
 ABOUT = {
     "scenario": "The whole, and the sections that are its own",
@@ -73,6 +74,15 @@ def _parameter(parameter: dict[str, Any]) -> str:
     default = "must be given" if parameter["required"] else f"`{parameter['default']}`" if parameter["default"] else ""
     cells = [f"`{parameter['name']}`", parameter["doc"], parameter["kind"], default, parameter["source"]]
     return table_row(cells)
+
+
+def column_page() -> str:
+    """A page of Markdown with the columns of every table of results."""
+    lines = ["# Columns of results\n", "`packetloom explain flows.parquet` prints a table's in a terminal.\n"]
+    for table in TABLES:
+        lines += [f"## {table}.parquet\n", "| Column | Meaning |", "|---|---|"]
+        lines += [*(table_row([f"`{column}`", meaning]) for column, meaning in columns_of(table).items()), ""]
+    return "\n".join(lines)
 
 
 def command_page() -> str:

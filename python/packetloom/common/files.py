@@ -168,13 +168,14 @@ def table_of(columns: Mapping[str, Any], roles: Mapping[str, str] | None = None)
 
 
 @cache
-def _meanings() -> Mapping[str, str]:
+def column_meanings() -> Mapping[str, str]:
+    """What the columns of results mean."""
     return {**OWN_MEANINGS, **_core.column_meanings()}
 
 
 @cache
 def _field(name: str, type: pa.DataType, role: str | None) -> pa.Field:
-    meaning = _meanings().get(name)
+    meaning = column_meanings().get(name)
     metadata = ({"meaning": meaning} if meaning else {}) | ({"role": role} if role else {})
     return pa.field(name, type, metadata=metadata)
 
@@ -218,6 +219,10 @@ OWN_MEANINGS = {
     "version": "The version of packetloom that computed the case",
     "build": "The compiled simulator that computed the case: a hash over its code; null if it was not recorded",
     "warnings": "What the run had to say, one per line",
+    "library": "Who chose the algorithm: plain, the workload's own parameters; or nccl",
+    "protocol": "How the library sends data and flags: ll, ll128 or simple; of plain operations nothing",
+    "channels": "In how many parts the operation runs that are under way at once",
+    "model_ns": "What the library's cost model says that the operation takes, in ns; NaN of plain operations",
     "slowdown_mean": "Mean slowdown of the measured flows that finished; null if none did",
 }
 OWN_MEANINGS |= {
