@@ -82,6 +82,7 @@ OF_PART: dict[str, Json] = {
     "dualpi2": {"target": "5us", "update": "6us", "alpha": 500.0, "beta": 10000.0, "mark_above": "8us"},
     "sojourn": {"mark_above": "8us"},
     "pool": {"size": "60KB"},
+    "abm": {"size": "60KB", "interval": "5us", "saturation": "6KB"},
     "private": {"capacity": "30KB"},
 }
 UNDER_QUEUE = {

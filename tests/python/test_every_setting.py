@@ -341,6 +341,7 @@ VALUES: dict[str, list[Json]] = {
     "transport.weights": [[1, 5, 2]],
     "queue.weights": [[1, 5]],
     "scheduler.weights": [[1, 5]],
+    "buffer.alphas": [[0.1], [4]],
     "queue.lossless": [[1], [2], [5], []],
     "queue.port": [{"kind": "drop-tail", "capacity": "12KB"}],
     "queue.queue": [{"kind": "drop-tail", "capacity": "9KB"}],

@@ -11,7 +11,7 @@ use packetloom::{central, queue, transport};
 use std::collections::BTreeMap;
 
 /// Transport, queue, routing.
-const SCHEMES: [(&str, &str, &str); 62] = [
+const SCHEMES: [(&str, &str, &str); 63] = [
     ("tcp", r#"{ kind = "drop-tail", capacity = "225KB" }"#, "ecmp"),
     ("tcp", r#"{ kind = "drop-tail", capacity = "5 packets" }"#, "ecmp"),
     ("cubic", r#"{ kind = "drop-tail", capacity = "100KB" }"#, "ecmp"),
@@ -80,6 +80,11 @@ const SCHEMES: [(&str, &str, &str); 62] = [
         "line-rate",
         r#"{ kind = "egress", scheduler = "pfabric", buffer = { kind = "pool", size = "60KB" } }"#,
         "ecmp",
+    ),
+    (
+        "pias",
+        r#"{ kind = "egress", scheduler = "strict", aqm = { kind = "threshold", mark_above = "15KB" }, buffer = { kind = "abm", size = "100KB", alphas = [1, 0.5], interval = "20us" } }"#,
+        "spray-random",
     ),
     ("numfabric", r#""weighted-fair""#, "ecmp"),
     ("tcp", r#"{ kind = "weighted-fair", capacity = "30KB" }"#, "ecmp"),

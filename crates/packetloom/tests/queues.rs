@@ -81,7 +81,7 @@ fn red_marks_nothing_below_and_everything_above_its_thresholds() {
 }
 
 /// Two senders each to hosts 0 and 1, or to host 0 alone, with much more than the buffer holds.
-fn largest_queues(receivers: u32, alpha: f64) -> Vec<f64> {
+fn largest_queues(receivers: u32, queue: &str) -> Vec<f64> {
     let source = |sender: u32| {
         let receiver = sender % receivers;
         format!(
@@ -104,8 +104,12 @@ hosts = 6
 [[scheme]]
 name = "pool"
 transport = {{ kind = "fixed-window", initial_window = 1_000 }}
-queue = {{ kind = "drop-tail", pool = "300KB", pool_alpha = {alpha} }}
+queue = {queue}
 nic = "drop-tail"
+
+# Until then every sender sends its window for the first time, so every queue is at its threshold.
+[run]
+max_time = "700us"
 
 [measure]
 queues = true
@@ -123,7 +127,21 @@ fn a_pool_is_shared_by_dynamic_thresholds() {
     // Choudhury and Hahne (1998): each of S congested queues may hold alpha / (1 + alpha S) of the pool.
     for (receivers, alpha) in [(1, 1.0), (2, 1.0), (2, 0.5), (2, 2.0)] {
         let share = 300_000.0 * alpha / (1.0 + alpha * f64::from(receivers));
-        for largest in largest_queues(receivers, alpha) {
+        let queue = format!(r#"{{ kind = "drop-tail", pool = "300KB", pool_alpha = {alpha} }}"#);
+        for largest in largest_queues(receivers, &queue) {
+            assert!((largest - share).abs() <= 3_000.0, "{receivers} ports, {alpha}: {largest} of {share}");
+        }
+    }
+}
+
+#[test]
+fn under_abm_all_ports_together_take_what_one_may() {
+    for (receivers, alpha) in [(1, 1.0), (2, 1.0), (2, 0.5), (2, 2.0)] {
+        let share = 300_000.0 * alpha / (1.0 + alpha) / f64::from(receivers);
+        let queue = format!(
+            r#"{{ kind = "egress", buffer = {{ kind = "abm", size = "300KB", alphas = [{alpha:.1}] }} }}"#
+        );
+        for largest in largest_queues(receivers, &queue) {
             assert!((largest - share).abs() <= 3_000.0, "{receivers} ports, {alpha}: {largest} of {share}");
         }
     }

@@ -324,12 +324,14 @@ impl<'a> Assembly<'a> {
             LinkControl::Credits(Credits::new(bytes, returns, Loans::build(plan.queue, &to_hosts())))
         });
         let control = credits.or_else(|| self.pauses(id, &back));
+        let links_out = topology.nodes[id as usize].ports.clone();
+        let rates = links_out.map(|link| topology.links[link as usize].rate);
         Switch::new(
             self.router(id),
             ports,
             node,
             back,
-            Pool::build(plan.queue),
+            Pool::build(plan.queue, rates),
             control,
             self.balance(id),
             queue::returns_to_sender(plan.queue),

@@ -11,7 +11,7 @@ use crate::packet::{Kind, Packet};
 use crate::packets::{PacketId, Packets};
 use crate::prefetch::prefetch_lines;
 use crate::queue::{
-    Buffer, Built, Counts, Departure, Env, Fifo, HeldFifo, Holds, Joined, Occupancy, Opening, Pool,
+    self, Buffer, Built, Counts, Departure, Env, Fifo, HeldFifo, Holds, Joined, Occupancy, Opening, Pool,
     SharedPort, Site, Verdict,
 };
 use crate::random::Stream;
@@ -41,7 +41,7 @@ impl Discipline {
                 Discipline::Buffered(Buffer::HeldFifo(HeldFifo::new(admission)))
             }
             Built::Fifo(admission) => {
-                Discipline::Fifo(Fifo::new(admission, observed || Pool::build(queue).is_some()))
+                Discipline::Fifo(Fifo::new(admission, observed || queue::pool_bytes(queue).is_some()))
             }
             Built::Held(buffer) => Discipline::Buffered(buffer),
         }
@@ -495,7 +495,7 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
         self.serve_through(now, wires);
         let packet = wires.packets.get(id);
         let is_next = !self.waiting && self.line.busy_until.max(packet.time) <= now;
-        if is_next || pool.admits(self.queued(), packet.size_bytes) {
+        if is_next || self.is_admitted(id, wires, pool) {
             return true;
         }
         if self.buffer().is_some_and(Buffer::evicts) {
@@ -505,6 +505,25 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
         self.counters.drops += 1;
         wires.packets.take(id);
         false
+    }
+
+    /// Whether the pool has room for a packet at this port, or in its queue there.
+    fn is_admitted(&mut self, id: PacketId, wires: &Wires<H>, pool: &Pool) -> bool {
+        let size_bytes = wires.packets.get(id).size_bytes;
+        if pool.thresholds.is_some()
+            && let Discipline::Buffered(buffer) = &mut self.discipline
+        {
+            let (queue, queued) = buffer.queue_of(id, &wires.packets);
+            return pool.admits_to(queue, queued, size_bytes).unwrap_or(true);
+        }
+        pool.admits(self.queued(), size_bytes)
+    }
+
+    /// Tells what waits in each queue, and what it has sent, where the switch's buffer has thresholds for queues.
+    pub(super) fn queues(&self, tell: &mut dyn FnMut(usize, u64, u64)) {
+        if let Some(buffer) = self.buffer() {
+            buffer.queues(tell);
+        }
     }
 
     /// Has a packet join for which the pool has no room, and drops others, or itself, until it has.

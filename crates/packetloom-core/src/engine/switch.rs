@@ -4,6 +4,7 @@ mod balance;
 mod credits;
 mod departures;
 mod link_control;
+mod measures;
 mod pauses;
 mod ties;
 mod updates;
@@ -187,6 +188,8 @@ impl Switch {
         tally.packet_hops += arrivals.len() as u64 - reminders;
         tally.events += arrivals.len() as u64;
         if self.next_service < end {
+            // What is due in this window is measured before the packets leave that start later.
+            self.measure(Time(end.as_ps() - 1), ports, wires);
             self.serve(end, ports, wires);
         }
     }
@@ -417,8 +420,11 @@ impl Switch {
             let back = self.ways_back[link as usize];
             ports[back as usize].answer(packet);
         }
-        if let Some(pool) = &mut self.pool {
-            pool.used_bytes = ports.iter_mut().map(|port| port.settle(now, wires)).sum();
+        if self.pool.is_some() {
+            self.measure(now, ports, wires);
+            if let Some(pool) = &mut self.pool {
+                pool.used_bytes = ports.iter_mut().map(|port| port.settle(now, wires)).sum();
+            }
         }
         self.control.is_none() || self.charge(now, (link, out), id, ports, wires)
     }
@@ -441,7 +447,8 @@ impl Switch {
         if self.control.is_some() {
             return self.join(now, out, id, ports, wires);
         }
-        port.accept(now, id, wires, self.pool.as_mut());
+        self.note_port(now, out, ports, wires);
+        ports[out as usize].accept(now, id, wires, self.pool.as_mut());
         self.note_waiting(out, &mut ports[out as usize]);
         if self.returns
             && let Some(returned) = ports[out as usize].take_returned()

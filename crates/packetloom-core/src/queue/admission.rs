@@ -1,10 +1,11 @@
 //! Which packets join a FIFO queue, and which are marked: drop-tail, ECN threshold, RED-style marking, shared
 //! buffers.
 
-use super::{Built, Occupancy, Queue, Traits, has_room, limit};
+use super::{Abm, Built, Occupancy, Queue, Traits, has_room, limit};
 use crate::narrow::saturated;
 use crate::random::Stream;
 use crate::spec::{ALWAYS, Complaint, Component, Fallback, Kind, Made, Needs, Param, Value, Values};
+use crate::units::Rate;
 
 pub(super) const CAPACITY: Param = Param {
     name: "capacity",
@@ -277,28 +278,52 @@ pub enum Verdict {
     Mark,
 }
 
-/// A switch's shared buffer under dynamic thresholds (Choudhury and Hahne): a queue may hold at most
-/// alpha times what is free.
-#[derive(Clone, Copy, Debug)]
+/// A switch's shared buffer under dynamic thresholds (Choudhury and Hahne): a port may hold at most alpha times what is
+/// free. Or the buffer has thresholds for each queue of a port (ABM).
+#[derive(Clone, Debug)]
 pub struct Pool {
     size_bytes: u64,
     alpha_q10: u64,
     /// What waits at all ports of the switch.
     pub used_bytes: u64,
+    /// The thresholds of queues, if it has any.
+    pub thresholds: Option<Box<Abm>>,
+    /// The port that the next packet is to leave by, where there are such thresholds.
+    pub port: u32,
 }
 
 impl Pool {
-    /// The pool that a queue's values specify.
-    pub fn build(values: &Values) -> Option<Pool> {
+    /// The pool that a queue's values specify, of ports of these rates.
+    pub fn build(values: &Values, rates: impl Iterator<Item = Rate>) -> Option<Pool> {
         let (size_bytes, alpha) = super::pool(values)?;
-        Some(Pool { size_bytes, alpha_q10: saturated::<u64>(alpha * 1024.0), used_bytes: 0 })
+        let thresholds = super::thresholds(values, rates).map(Box::new);
+        Some(Pool {
+            size_bytes,
+            alpha_q10: saturated::<u64>(alpha * 1024.0),
+            used_bytes: 0,
+            thresholds,
+            port: 0,
+        })
     }
 
     /// Whether a port with so much queued may take a packet in.
     pub fn admits(&self, queued: Occupancy, size_bytes: u16) -> bool {
-        let free = self.size_bytes - self.used_bytes;
+        self.has_room(self.used_bytes, queued, size_bytes)
+    }
+
+    /// The same where so much of the pool is used.
+    fn has_room(&self, used_bytes: u64, queued: Occupancy, size_bytes: u16) -> bool {
+        let free = self.size_bytes - used_bytes;
         let size = u64::from(size_bytes);
         size <= free && (queued.bytes + size) << 10 <= free.saturating_mul(self.alpha_q10)
+    }
+
+    /// Whether a queue of the port with so much queued may take a packet in, where queues have thresholds.
+    pub fn admits_to(&self, queue: usize, queued: Occupancy, size_bytes: u16) -> Option<bool> {
+        let thresholds = self.thresholds.as_ref()?;
+        let (free, size) = (self.size_bytes - self.used_bytes, u64::from(size_bytes));
+        let most = thresholds.threshold(self.port, queue, free);
+        Some(size <= free && (queued.bytes + size) as f64 <= most)
     }
 
     /// The same where the packet has joined meanwhile and others of its port may have gone; so much waited there when
@@ -306,7 +331,7 @@ impl Pool {
     pub fn allows(&self, counted: Occupancy, queued: Occupancy, size_bytes: u16) -> bool {
         let before = Occupancy { bytes: queued.bytes.saturating_sub(size_bytes.into()), packets: 0 };
         let used_bytes = self.used_bytes - counted.bytes + before.bytes;
-        used_bytes <= self.size_bytes && Pool { used_bytes, ..*self }.admits(before, size_bytes)
+        used_bytes <= self.size_bytes && self.has_room(used_bytes, before, size_bytes)
     }
 }
 

@@ -58,6 +58,15 @@ pub trait Holds {
     /// end's buffer it uses, where that is counted.
     fn classes(&self, _tell: impl FnMut(usize, u64, Option<u64>)) {}
 
+    /// Reports each queue of a scheduler, where the switch's buffer has thresholds for queues: its number, the bytes
+    /// that wait, and the bytes that it has sent.
+    fn queues(&self, _tell: &mut dyn FnMut(usize, u64, u64)) {}
+
+    /// The queue that a packet is to join, and what waits there.
+    fn queue_of<H: Copy + Default>(&mut self, _id: PacketId, _packets: &Packets<H>) -> (usize, Occupancy) {
+        (0, self.queued())
+    }
+
     /// Whether it may hold back what waits although the link is free, until the far end says otherwise.
     fn holds_back(&self) -> bool {
         false

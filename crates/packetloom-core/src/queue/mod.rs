@@ -34,7 +34,7 @@ pub use booked::{Booked, Opening};
 pub use cbfc::{Cbfc, Charge, charge, short_of_credit, update_spacing};
 pub use classes::Classes;
 pub use daq::{Daq, class_of, threshold, without_loans};
-pub use egress::{BUFFER_COMPONENTS, Egress};
+pub use egress::{Abm, BUFFER_COMPONENTS, Egress};
 pub use env::Env;
 pub use fair::Fair;
 pub use fifo::Fifo;
@@ -257,6 +257,12 @@ pub fn pool_bytes(values: &Values) -> Option<u64> {
     pool(values).map(|(bytes, _)| bytes)
 }
 
+/// The thresholds of a pool that goes by queues, for ports of these rates.
+fn thresholds(values: &Values, rates: impl Iterator<Item = Rate>) -> Option<Abm> {
+    let (buffer, scheduler) = (values.part("buffer")?, values.part("scheduler")?);
+    Abm::build(&buffer, scheduler::queues(&scheduler)?, rates.collect())
+}
+
 /// The same, and how much of what is free a port may take.
 fn pool(values: &Values) -> Option<(u64, f64)> {
     match values.entries.get("buffer") {
@@ -433,6 +439,18 @@ macro_rules! queues {
             fn classes(&self, visit: impl FnMut(usize, u64, Option<u64>)) {
                 match self {
                     $($(#[$when])? Buffer::$name(queue) => queue.classes(visit)),*
+                }
+            }
+
+            fn queues(&self, tell: &mut dyn FnMut(usize, u64, u64)) {
+                match self {
+                    $($(#[$when])? Buffer::$name(queue) => queue.queues(tell)),*
+                }
+            }
+
+            fn queue_of<H: Copy + Default>(&mut self, id: PacketId, packets: &Packets<H>) -> (usize, Occupancy) {
+                match self {
+                    $($(#[$when])? Buffer::$name(queue) => queue.queue_of(id, packets)),*
                 }
             }
 

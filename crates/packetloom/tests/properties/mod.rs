@@ -236,7 +236,9 @@ fn put_into_scheme(scenario: &mut Json, draw: usize, missing: &BTreeMap<String, 
                 "dualpi2" => {
                     serde_json::json!({ "kind": "egress", "scheduler": "dual-queue", (*part): kind })
                 }
-                "pool" => serde_json::json!({ "kind": "egress", (*part): { "kind": kind, "size": "100KB" } }),
+                "pool" | "abm" => {
+                    serde_json::json!({ "kind": "egress", (*part): { "kind": kind, "size": "100KB" } })
+                }
                 _ => serde_json::json!({ "kind": "egress", (*part): kind }),
             };
         }

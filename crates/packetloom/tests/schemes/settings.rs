@@ -29,6 +29,8 @@ const ENDLESS: &str = r#""drop-tail""#;
 const MARKING: &str = r#"{ kind = "ecn", capacity = "225KB", mark_above = "6KB" }"#;
 /// DualPI2 with the times of Linux's defaults divided by a thousand.
 const DUALPI2: &str = r#"{ kind = "egress", scheduler = "dual-queue", aqm = { kind = "dualpi2", target = "15us", update = "16us", alpha = 160.0, beta = 3200.0, mark_above = "1us" } }"#;
+/// ABM with a small buffer, whose queues count as congested from four packets on.
+const ABM: &str = r#"{ kind = "egress", scheduler = "strict", aqm = { kind = "threshold", mark_above = "6KB" }, buffer = { kind = "abm", size = "20KB", alphas = [1, 0.5, 0.25], saturation = "6KB", interval = "5us" } }"#;
 const STRICT: &str = r#"{ kind = "classes", strict = 8, queue = "drop-tail", port = { kind = "ecn", capacity = "225KB", mark_above = "6KB" } }"#;
 const PFABRIC: &str = r#"{ kind = "pfabric", capacity = "6KB" }"#;
 const TRIMMING: &str = r#"{ kind = "ndp", capacity = "36KB" }"#;
@@ -106,6 +108,7 @@ pub const SETTINGS: &[Setting] = &[
     },
     on_rack("mptcp", "subflows = 2", SHORT),
     on_rack("pias", "thresholds = [\"6KB\", \"20KB\"]", STRICT),
+    Setting { variant: "abm", ..on_rack("pias", "thresholds = [\"6KB\", \"20KB\"]", ABM) },
     Setting { flows: FEW, ..on_rack("fastpass", "", ENDLESS) },
     on_rack("flowtune", "", ENDLESS),
     Setting { flows: FEWER, ..on_rack("homa", "blind = \"5840B\", window = \"7KB\"", LEVELS) },

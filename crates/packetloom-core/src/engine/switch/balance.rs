@@ -75,6 +75,7 @@ impl Switch {
         wires: &mut Wires<H>,
     ) {
         let passing = self.passing(now, id, wires);
+        self.measure(now, ports, wires);
         match self.decide(&passing, ports, wires) {
             Some(Pass::By(out)) => self.forward_to(now, (link, out), id, ports, wires),
             // What is held takes its place in the buffer, and goes down to its host by the only way.
@@ -185,6 +186,7 @@ impl Switch {
         if self.control.is_some() {
             return self.join(now, out, id, ports, wires);
         }
+        self.note_port(now, out, ports, wires);
         ports[out as usize].accept(now, id, wires, self.pool.as_mut());
         self.note_waiting(out, &mut ports[out as usize]);
     }
@@ -199,6 +201,7 @@ impl Switch {
         while let Some(balance) = self.balance.as_mut().filter(|balance| balance.balancer.next_at() <= last) {
             let now = balance.balancer.next_at();
             balance.balancer.wake(now, &mut balance.actions);
+            self.measure(now, ports, wires);
             self.depart_until(Time(now.as_ps().saturating_sub(1)), ports, wires);
             self.act(now, ports, wires);
         }

@@ -1,5 +1,6 @@
 //! What may wait at a port.
 
+use super::abm;
 use crate::queue::admission::{ADMITS, CAPACITY, admits_until_full, check_admits};
 use crate::queue::limit;
 use crate::spec::{ALWAYS, Component, Fallback, Kind, Param, Values};
@@ -42,11 +43,20 @@ const POOL: Component = Component {
 };
 
 /// Every component of the section "buffer".
-pub const COMPONENTS: &[Component] = &[PRIVATE, POOL];
+pub const COMPONENTS: &[Component] = &[PRIVATE, POOL, abm::COMPONENT];
 
-/// The size of the buffer that the ports of a switch share, and how much of what is free a port may take.
+/// The size of the buffer that the ports of a switch share, and how much of what is free a port may take, where that is
+/// not a matter of its queues.
 pub fn pool(buffer: &Values) -> Option<(u64, f64)> {
-    (buffer.kind == POOL.kind).then(|| (buffer.bytes("size"), buffer.number("alpha")))
+    match goes_by_queues(buffer) {
+        true => Some((buffer.bytes("size"), 1.0)),
+        false => (buffer.kind == POOL.kind).then(|| (buffer.bytes("size"), buffer.number("alpha"))),
+    }
+}
+
+/// Whether a buffer that the ports of a switch share is divided among their queues.
+pub fn goes_by_queues(buffer: &Values) -> bool {
+    buffer.kind == abm::COMPONENT.kind
 }
 
 /// The most that may wait at a port, the pool aside.

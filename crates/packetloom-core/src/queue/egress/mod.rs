@@ -1,5 +1,6 @@
 //! A port of parts: a buffer that admits, an AQM that judges what comes and what leaves, a scheduler between them.
 
+mod abm;
 mod buffer;
 mod pipeline;
 #[cfg(test)]
@@ -8,6 +9,7 @@ mod tests;
 use super::admission::never_marks;
 use super::{Buffer, Built, Queue, Traits, aqm, has_room, limit, scheduler};
 use crate::spec::{ALWAYS, Complaint, Component, Fallback, Kind, Made, Param, Value, Values};
+pub use abm::Abm;
 pub use buffer::COMPONENTS as BUFFER_COMPONENTS;
 pub(super) use buffer::pool;
 pub use pipeline::Egress;
@@ -78,7 +80,9 @@ fn build(values: &Values) -> Built {
         _ => None,
     };
     match (admission, capacity_bytes) {
-        (Some(admission), _) if scheduler::is_fifo(&scheduler) => Built::Fifo(admission),
+        (Some(admission), _) if scheduler::is_fifo(&scheduler) && !buffer::goes_by_queues(&buffer) => {
+            Built::Fifo(admission)
+        }
         (_, Some(bytes)) if aqm.kind == aqm::NONE => match scheduler::alone(&scheduler, bytes) {
             Some(queue) => Built::Held(queue),
             None => Built::Held(Buffer::Egress(Box::new(Egress::build(values)))),
@@ -95,6 +99,13 @@ fn check(values: &Values) -> Result<(), Complaint> {
             scheduler.kind
         );
         return Err(Complaint::new("buffer.admits", message));
+    }
+    if buffer::goes_by_queues(&buffer) && scheduler::queues(&scheduler).is_none() {
+        let message = format!(
+            "{:?} divides the buffer among classes, and scheduler = {:?} has none; write scheduler = \"strict\", \"dwrr\", \"dual-queue\" or \"fifo\", or buffer = \"pool\"",
+            buffer.kind, scheduler.kind
+        );
+        return Err(Complaint::new("buffer", message));
     }
     let aqm = values.component("aqm");
     if aqm::couples(&aqm) && !scheduler::is_dual(&scheduler) {

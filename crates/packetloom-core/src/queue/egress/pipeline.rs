@@ -1,5 +1,6 @@
 //! The way of a packet through a port of parts.
 
+use super::buffer;
 use crate::packet::Kind;
 use crate::packets::{PacketId, Packets};
 use crate::queue::admission::Marking;
@@ -20,6 +21,8 @@ pub struct Egress {
     room: Admission,
     /// Whether others are dropped in favour of what comes.
     evicts: bool,
+    /// What each queue has sent, where the buffer has thresholds for queues.
+    sent_bytes: Vec<u64>,
 }
 
 /// What waits, as an AQM may ask.
@@ -47,6 +50,10 @@ impl Egress {
             aqms: Vec::new(),
             couples: aqm::couples(&values.component("aqm")),
             evicts: scheduler::evicts(&values.component("scheduler")),
+            sent_bytes: match scheduler::queues(&values.component("scheduler")) {
+                Some(queues) if buffer::goes_by_queues(&values.component("buffer")) => vec![0; queues],
+                _ => Vec::new(),
+            },
             room: Admission::of(&values.component("buffer"), Marking::Never),
         }
     }
@@ -124,6 +131,9 @@ impl Holds for Egress {
                 let (sojourn, size_bytes) = (env.now.since(packet.time), packet.size_bytes);
                 if self.judge(id, queue, (sojourn, true), env) != Verdict::Drop {
                     self.scheduler.sent(queue, size_bytes);
+                    if let Some(sent_bytes) = self.sent_bytes.get_mut(queue) {
+                        *sent_bytes += u64::from(size_bytes);
+                    }
                     return Some(id);
                 }
                 env.drop(id);
@@ -160,6 +170,17 @@ impl Holds for Egress {
 
     fn classes(&self, mut visit: impl FnMut(usize, u64, Option<u64>)) {
         self.scheduler.classes(&mut |number, bytes| visit(number, bytes, None));
+    }
+
+    fn queues(&self, tell: &mut dyn FnMut(usize, u64, u64)) {
+        for (queue, sent_bytes) in self.sent_bytes.iter().enumerate() {
+            tell(queue, self.scheduler.queued_in(queue).bytes, *sent_bytes);
+        }
+    }
+
+    fn queue_of<H: Copy + Default>(&mut self, id: PacketId, packets: &Packets<H>) -> (usize, Occupancy) {
+        let queue = self.scheduler.queue_for(id, packets);
+        (queue, self.scheduler.queued_in(queue))
     }
 
     // So that the AQM and the scheduler see those packets, too, that find the line free.

@@ -14,6 +14,7 @@ mod weighted_fair;
 pub use dual_queue::{CLASSIC, L4S};
 
 use super::{Buffer, Env, Occupancy, Traits};
+use crate::narrow::exact;
 use crate::packets::{PacketId, Packets};
 use crate::spec::{self, Complaint, Component, Made, Values};
 
@@ -253,6 +254,16 @@ pub fn traits(values: &Values) -> Traits {
 /// How many traffic classes a scheduler distinguishes, if it does.
 pub fn classes(values: &Values) -> Option<u64> {
     (Making::of(values).classes)(values)
+}
+
+/// How many queues a scheduler has; `None`: a queue for each flow, or a heap.
+pub fn queues(values: &Values) -> Option<usize> {
+    let making = Making::of(values);
+    match (making.classes)(values) {
+        Some(classes) => Some(exact::<usize>(classes)),
+        None if making.is_dual => Some(2),
+        None => making.is_fifo.then_some(1),
+    }
 }
 
 /// Whether a scheduler goes by the weights in packets.
