@@ -33,6 +33,7 @@ PEERS = {
     "htsim": "htsim: NDP, RoCE, Swift, EQDS, Ultra Ethernet",
     "omnet": "OMNeT++: NDP",
     "ns3": "ns-3: DCTCP",
+    "abm_ns3": "ABM's authors: ABM, dynamic thresholds",
     "hpcc_ns3": "HPCC's ns-3",
     "conweave_ns3": "ConWeave's ns-3",
     "homa_ns3": "Homa's ns-3",

@@ -9,6 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from packetloom.validate.comparison import Comparison
+from packetloom.validate.peers.abm import abm_comparisons
 from packetloom.validate.peers.conweave import balanced_comparison_of, conweave_comparisons
 from packetloom.validate.peers.flow_lists import flow_list_comparisons
 from packetloom.validate.peers.homa import homa_comparisons
@@ -33,6 +34,7 @@ def peer_comparisons() -> list[Comparison]:
         *sprayed_comparisons(),
         *omnet_comparisons(),
         *ns3_comparisons(),
+        *abm_comparisons(),
         *hpcc_comparisons(),
         *conweave_comparisons(),
         *homa_comparisons(),
