@@ -196,6 +196,9 @@ fn schemes() -> Vec<String> {
          aqm = { kind = \"dualpi2\", target = \"15us\", update = \"16us\", alpha = 160.0, beta = 3200.0, mark_above = \"8us\" } }"
             .to_owned(),
         "transport = \"tcp\"\nqueue = \"drop-tail\"\nrouting = \"conga\"".to_owned(),
+        "transport = \"tcp\"\nqueue = { kind = \"egress\", buffer = { kind = \"abm\", size = \"60KB\", interval = \"10us\" } }\n\
+         routing = \"drill\""
+            .to_owned(),
         format!("transport = \"rcp\"\n{PFABRIC}"),
         format!("transport = \"d3\"\n{PFABRIC}\nnic = \"fair\""),
         format!("transport = \"pdq\"\n{PFABRIC}\nrouting = {{ kind = \"ecmp\", symmetric = true }}"),

@@ -50,13 +50,21 @@ impl Balance {
 /// The switch's ports at a moment.
 struct Queues<'a, H, A> {
     now: Time,
+    /// Whether packets leave in order of time, as the switch has to know of each departure.
+    in_order: bool,
     ports: &'a mut [Port<H, A>],
     wires: &'a mut Wires<H>,
 }
 
 impl<H: Copy + Default, A: PortAgent<H>> Look for Queues<'_, H, A> {
     fn queued_bytes(&mut self, port: u32) -> u64 {
-        self.ports[port as usize].queued_bytes_at(self.now, self.wires)
+        let port = &mut self.ports[port as usize];
+        // Otherwise what it sees would depend on when the port was served last, and so on the window.
+        if self.in_order {
+            port.queued_bytes_at(self.now, self.wires)
+        } else {
+            port.settle(self.now, self.wires)
+        }
     }
 
     fn is_paused(&mut self, port: u32) -> bool {
@@ -120,12 +128,13 @@ impl Switch {
         ports: &mut [Port<H, A>],
         wires: &mut Wires<H>,
     ) -> Option<Pass> {
+        let in_order = self.control.is_some();
         let balance = self.balance.as_mut()?;
         let (id, now) = (passing.id, passing.now);
         let ways = self.router.ways(passing.dst, now);
         let mut tag = wires.packets.tag(id);
         let stamp = tag.stamp;
-        let mut look = Queues { now, ports, wires };
+        let mut look = Queues { now, in_order, ports, wires };
         let pass = balance.balancer.pass(passing, &mut tag, ways, &mut look, &mut balance.actions);
         wires.packets.set_tag(id, Tag { stamp, ..tag });
         balance.notices -= i64::from(pass == Pass::Taken);
