@@ -17,6 +17,7 @@ from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 from nbclient import NotebookClient
 
+import packetloom
 from packetloom.cli.reference import column_page, command_page, component_pages
 from packetloom.errors import PacketloomError
 from packetloom.report.figures import FIGURES, Figure
@@ -51,6 +52,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
         files.append(File.generated(config, f"reference/{name}.md", content=text))
     files.append(File.generated(config, "reference/commands.md", content=command_page()))
     files.append(File.generated(config, "reference/columns.md", content=column_page()))
+    files.append(File.generated(config, "reference/python.md", content=python_page()))
     for name in NOTEBOOKS:
         files.append(File.generated(config, f"{name}.md", content=tutorial(name)))
     for name, content in gallery(files).items():
@@ -58,6 +60,22 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     for file in sorted(_linked_files()):
         files.append(File.generated(config, str(file), abs_src_path=str(ROOT / file)))
     return files
+
+
+def python_page() -> str:
+    """What `import packetloom` gives, by what it is; mkdocstrings fills in signatures and texts."""
+    named = [getattr(packetloom, name) for name in packetloom.__all__ if name != "__version__"]
+    classes = [one for one in named if isinstance(one, type)]
+    errors = [one for one in classes if issubclass(one, BaseException)]
+    sections = {
+        "Functions": [one for one in named if one not in classes],
+        "Classes": [one for one in classes if one not in errors],
+        "Errors and warnings": errors,
+    }
+    parts = ["# Python\n\nAll names are in `packetloom`: `packetloom.run('examples/incast.toml')`."]
+    for title, members in sections.items():
+        parts += [f"## {title}", *(f"::: {one.__module__}.{one.__qualname__}" for one in members)]
+    return "\n\n".join(parts) + "\n"
 
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:

@@ -40,9 +40,10 @@ def run(
     if one is violated. Finished cases that another build of packetloom computed are computed again, unless
     `keep_older`. What `packetloom check` warns of is a `ScenarioWarning`.
 
-    >>> results = packetloom.run(scenario, overrides={"run.seeds": 1, "run.loads": [0.2]}, progress=False)
-    >>> results.to_polars("flows").group_by("scheme", maintain_order=True).len().rows()
-    [('TCP', 50), ('DCTCP', 50)]
+    Examples:
+        >>> results = packetloom.run(scenario, overrides={"run.seeds": 1, "run.loads": [0.2]}, progress=False)
+        >>> results.to_polars("flows").group_by("scheme", maintain_order=True).len().rows()
+        [('TCP', 50), ('DCTCP', 50)]
     """
     text = "a text such as"
     share = None if shard is None else Shard.parse(arguments.instance("shard", shard, str, f'{text} "2/8"'))
@@ -76,10 +77,11 @@ def estimate(
 
     `ScenarioError` where the rung does not hold for a scheme. `packetloom.fidelity` measures what it costs in accuracy.
 
-    >>> less = ["run.loads=[0.2]", "measure.queues=false"]
-    >>> results = packetloom.estimate(scenario, overrides=less, progress=False)
-    >>> results.table("flows", ["slowdown"]).num_rows
-    200
+    Examples:
+        >>> less = ["run.loads=[0.2]", "measure.queues=false"]
+        >>> results = packetloom.estimate(scenario, overrides=less, progress=False)
+        >>> results.table("flows", ["slowdown"]).num_rows
+        200
     """
     if rung not in RUNGS:
         raise arguments.wrong("rung", rung, f"one of {', '.join(RUNGS)}")

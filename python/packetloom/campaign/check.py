@@ -37,11 +37,12 @@ def check(scenario: ScenarioSource, *, overrides: Overrides = ()) -> Checked:
     A mistake raises `ScenarioError` or `PacketloomError` with the key and what to write. `overrides` are `key=value`
     texts, as for `packetloom check --set`.
 
-    >>> found = packetloom.check(scenario)
-    >>> found.cases
-    8
-    >>> 0 < found.cost.cpu_s < 60
-    True
+    Examples:
+        >>> found = packetloom.check(scenario)
+        >>> found.cases
+        8
+        >>> 0 < found.cost.cpu_s < 60
+        True
     """
     return checked(read_plan(scenario, overrides))
 

@@ -166,9 +166,10 @@ def fidelity(
     where no rung holds for any scheme. A `ScenarioWarning` names the schemes for which one does not hold; those for
     which none does are left out.
 
-    >>> found = packetloom.fidelity(scenario, flows=100, seeds=1, progress=False)
-    >>> sorted(found["scheme"].unique())
-    ['DCTCP', 'TCP']
+    Examples:
+        >>> found = packetloom.fidelity(scenario, flows=100, seeds=1, progress=False)
+        >>> sorted(found["scheme"].unique())
+        ['DCTCP', 'TCP']
     """
     plan, refusals = fidelity_plan(scenario, flows=flows, seeds=seeds, overrides=overrides)
     warn([*plan.warnings, *map(str, refusals)])

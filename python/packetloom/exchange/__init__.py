@@ -50,8 +50,9 @@ def export(results: Results, name: str, output: str | Path) -> list[Path]:
     `name` is a format of `packetloom export`, such as `"fct-hpcc"` (docs/other-tools.md). `PacketloomError` where the
     results have nothing for it.
 
-    >>> [file.suffix for file in packetloom.export(results, "fct-hpcc", folder)]
-    ['.txt', '.txt', '.txt', '.txt', '.txt', '.txt', '.txt', '.txt']
+    Examples:
+        >>> [file.suffix for file in packetloom.export(results, "fct-hpcc", folder)]
+        ['.txt', '.txt', '.txt', '.txt', '.txt', '.txt', '.txt', '.txt']
     """
     arguments.instance("results", results, Results, "a packetloom.Results")
     output = arguments.path("output", output)

@@ -201,9 +201,10 @@ def compare(
     two apart (`told_apart`), `times_as_bad` (above 1, b is worse), `seeds`, and the `seeds_needed` to tell. What b
     lacks has null. `PacketloomError` for what can't be compared.
 
-    >>> found = packetloom.compare(f"{results.path}:TCP", ":DCTCP")
-    >>> found.select("condition", "a", "b", "told_apart").rows()[0][:3]
-    ('load 0.2', 'TCP', 'DCTCP')
+    Examples:
+        >>> found = packetloom.compare(f"{results.path}:TCP", ":DCTCP")
+        >>> found.select("condition", "a", "b", "told_apart").rows()[0][:3]
+        ('load 0.2', 'TCP', 'DCTCP')
     """
     import polars as pl
 
