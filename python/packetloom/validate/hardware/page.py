@@ -2,7 +2,7 @@
 
 `packetloom validate hardware --json FILE` writes rows. `python -m packetloom.validate.hardware.page FILE` keeps them in
 `validation/hardware/results.json`, draws the figures, writes the page's parts, and each figure's numbers into
-`validation/hardware/figures.csv`; sets that the file has not stay as they are.
+`docs/hardware/figures.csv`; sets that the file has not stay as they are.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ BEGIN = (
 )
 END = "<!-- end of {0} -->"
 RESULTS = SHIPPED / "results.json"
-FIGURES = SHIPPED / "figures.csv"
 FIGURE_COLUMNS = ("ranks", "operation", "size_bytes", "measured", "simulated", "unit", "ratio", "judged")
 PAGE = SHIPPED.parents[1] / "docs" / "hardware.md"
 PICTURES = PAGE.parent / "hardware"
+FIGURES = PICTURES / "figures.csv"
 COLUMNS = 120
 SUMMARY = ("Set", "Figures judged", "Asked: median", "Median error", "Worst", "Within 10 %", "Within 15 %", "Verdict")
 
