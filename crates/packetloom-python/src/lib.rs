@@ -2,9 +2,9 @@
 //!
 //! `scenario.rs` reads and checks, `simulation.rs` runs a case, `outcome.rs` returns its columns; `fingerprint.rs`
 //! hashes flow records read back from files; `control.rs` binds the controllers' algorithms; `bench.rs` and
-//! `control_bench.rs` measure; `student.rs` is Student's t; `user_scheme.rs` loads the classes that users write in Python (congestion controls, rate
-//! controls, queues' rules, choices of paths), `scheme_bench.rs` drives a congestion control event by event;
-//! `arrays.rs` is numpy's arrays, made and read.
+//! `control_bench.rs` measure; `student.rs` is Student's t; `user_scheme.rs` loads the classes that users write in Python
+//! (congestion controls, rate controls, queues' rules, choices of paths), `scheme_bench.rs` drives a congestion control
+//! event by event; `arrays.rs` is numpy's arrays, made and read.
 
 #![cfg_attr(
     test,

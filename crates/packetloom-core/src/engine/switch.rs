@@ -420,11 +420,9 @@ impl Switch {
             let back = self.ways_back[link as usize];
             ports[back as usize].answer(packet);
         }
-        if self.pool.is_some() {
-            self.measure(now, ports, wires);
-            if let Some(pool) = &mut self.pool {
-                pool.used_bytes = ports.iter_mut().map(|port| port.settle(now, wires)).sum();
-            }
+        self.measure(now, ports, wires);
+        if let Some(pool) = &mut self.pool {
+            pool.used_bytes = ports.iter_mut().map(|port| port.settle(now, wires)).sum();
         }
         self.control.is_none() || self.charge(now, (link, out), id, ports, wires)
     }

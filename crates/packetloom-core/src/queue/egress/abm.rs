@@ -9,7 +9,7 @@
 //! of their own.
 
 use crate::queue::admission::{ADMITS, CAPACITY, check_admits};
-use crate::spec::{ALWAYS, Complaint, Component, Fallback, Kind, Needs, Param, Value, Values};
+use crate::spec::{Complaint, Component, Kind, Needs, Param, Value, Values};
 use crate::units::{Rate, Time};
 
 pub(super) const COMPONENT: Component = Component {
@@ -18,14 +18,7 @@ pub(super) const COMPONENT: Component = Component {
     doc: "A buffer that all ports of a switch share, queue by queue of their schedulers: a queue may grow to alpha times what is free, divided by how many queues of its class are congested at the switch, and times its share of its link. A host's port has no part in it.",
     source: "ABM, SIGCOMM 2022",
     params: &[&[
-        Param {
-            name: "size",
-            kind: Kind::Bytes,
-            default: Fallback::Required,
-            doc: "The buffer of a switch.",
-            source: "packetloom",
-            acts: ALWAYS,
-        },
+        super::buffer::SIZE,
         Param::value(
             "alphas",
             Kind::List(&Kind::Number(0.001, 1024.0)),

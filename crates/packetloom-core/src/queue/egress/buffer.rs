@@ -14,20 +14,23 @@ const PRIVATE: Component = Component {
     check: check_admits,
 };
 
+/// What all ports of a switch share.
+pub(super) const SIZE: Param = Param {
+    name: "size",
+    kind: Kind::Bytes,
+    default: Fallback::Required,
+    doc: "The buffer of a switch.",
+    source: "packetloom",
+    acts: ALWAYS,
+};
+
 const POOL: Component = Component {
     section: "buffer",
     kind: "pool",
     doc: "A buffer that all ports of a switch share: a port's queue may grow to alpha times what is free of it (dynamic thresholds). A host's port has no part in it.",
     source: "Choudhury and Hahne, ToN 1998",
     params: &[&[
-        Param {
-            name: "size",
-            kind: Kind::Bytes,
-            default: Fallback::Required,
-            doc: "The buffer of a switch.",
-            source: "packetloom",
-            acts: ALWAYS,
-        },
+        SIZE,
         Param {
             name: "alpha",
             kind: Kind::Number(0.001, 1024.0),
