@@ -42,6 +42,7 @@ def test_every_page_is_in_the_navigation() -> None:
     generated = {f"reference/{name}.md" for name in component_pages()} | {
         "reference/commands.md",
         "reference/columns.md",
+        "reference/python.md",
         "tutorial.md",
         "own-scheme.md",
         *(f"course/{book.stem}.md" for book in (ROOT / "docs" / "course").glob("*.ipynb")),
