@@ -34,6 +34,7 @@ FROM_ELSEWHERE = {
     "README.md": "index.md",
     "CONTRIBUTING.md": "contributing.md",
     "CHANGELOG.md": "changelog.md",
+    "examples/README.md": "examples.md",
     "workloads/README.md": "workloads.md",
     **{
         f"papers/{paper.parent.name}/README.md": f"papers/{paper.parent.name}.md"

@@ -46,6 +46,7 @@ def pages() -> list[Path]:
         *ROOT.glob("*.md"),
         *ROOT.glob("docs/*.md"),
         *ROOT.glob("papers/*/README.md"),
+        ROOT / "examples/README.md",
         ROOT / "workloads/README.md",
     ]
     return sorted(found)

@@ -79,9 +79,11 @@ def test_the_type_does_not_hang_on_which_cases_are_finished() -> None:
     assert index_table([whole_number], types)["threshold"].to_pylist() == ["1"]
 
 
-def test_the_readmes_snippet_groups_by_the_number_of_senders(tmp_path: Path) -> None:
-    (snippet,) = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
-    (shown,) = re.findall(r"```python\n.*?```\n\n```text\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+def test_the_snippet_of_the_examples_groups_by_the_number_of_senders(tmp_path: Path) -> None:
+    (snippet,) = re.findall(r"```python\n(.*?)```", (ROOT / "examples/README.md").read_text(), re.DOTALL)
+    (shown,) = re.findall(
+        r"```python\n.*?```\n\n```text\n(.*?)```", (ROOT / "examples/README.md").read_text(), re.DOTALL
+    )
     script = snippet.replace("results/incast", str(tmp_path / "out")).replace("incast.png", str(tmp_path / "a.png"))
     done = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True)
     assert done.stdout.strip() == shown.strip()

@@ -12,7 +12,13 @@ from commands import packetloom
 
 ROOT = Path(__file__).parents[2]
 DOCUMENTS = sorted(
-    [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("papers/*/*.md"), ROOT / "workloads/README.md"]
+    [
+        *ROOT.glob("*.md"),
+        *ROOT.glob("docs/*.md"),
+        *ROOT.glob("papers/*/*.md"),
+        ROOT / "examples/README.md",
+        ROOT / "workloads/README.md",
+    ]
 )
 GUIDES = [(ROOT / f"docs/{page}.md").read_text() for page in ("scenario", "other-tools")]
 PIECES = [piece for guide in GUIDES for piece in re.findall(r"```toml\n(.*?)```", guide, re.DOTALL)]

@@ -41,19 +41,19 @@ def test_says_at_its_head_how_to_run_it(scenario: Path) -> None:
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda path: path.stem)
-def test_says_how_long_it_takes_as_the_readme_does(scenario: Path) -> None:
+def test_says_how_long_it_takes_as_the_table_does(scenario: Path) -> None:
     (seconds,) = re.findall(r"^# It takes about (\d+) CPU-seconds? on a ", scenario.read_text(), re.MULTILINE)
     row = next(
         line
-        for line in (ROOT / "README.md").read_text().splitlines()
-        if f"(examples/{scenario.name})" in line and line[0] == "|"
+        for line in (ROOT / "examples/README.md").read_text().splitlines()
+        if f"({scenario.name})" in line and line[0] == "|"
     )
     assert row.endswith(f"| {seconds} |")
 
 
 @pytest.mark.slow
-def test_the_demo_prints_the_readmes_table(tmp_path: Path) -> None:
-    block = (ROOT / "README.md").read_text().split("    Slowdown at load 0.5\n")[1].split("\n\nAt load 0.5")[0]
+def test_the_demo_prints_the_table_beside_it(tmp_path: Path) -> None:
+    block = (ROOT / "examples/README.md").read_text().split("    Slowdown at load 0.5\n")[1].split("\n\nAt load 0.5")[0]
     rows = [line.split() for line in block.splitlines() if re.search(r"\d\.\d", line)]
     assert len(rows) == 5
     done = packetloom("run", ROOT / "examples" / "demo.toml", "-o", tmp_path / "results")

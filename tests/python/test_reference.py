@@ -49,4 +49,10 @@ def test_every_page_is_in_the_navigation() -> None:
     }
     written = {file.name for file in (ROOT / "docs").glob("*.md")}
     papers = {f"papers/{file.parent.name}.md" for file in ROOT.glob("papers/*/README.md")}
-    assert named == generated | written | papers | {"index.md", "contributing.md", "changelog.md", "workloads.md"}
+    assert named == generated | written | papers | {
+        "index.md",
+        "contributing.md",
+        "changelog.md",
+        "examples.md",
+        "workloads.md",
+    }
