@@ -18,6 +18,7 @@ from mkdocs.structure.pages import Page
 from nbclient import NotebookClient
 
 import packetloom
+import packetloom.schemes
 from packetloom.cli.reference import column_page, command_page, component_pages
 from packetloom.errors import PacketloomError
 from packetloom.report.figures import FIGURES, Figure
@@ -29,6 +30,7 @@ ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 NOTEBOOKS = ("tutorial", "own-scheme", *(f"course/{book.stem}" for book in sorted(DOCS.glob("course/*.ipynb"))))
 GALLERY = "gallery.md"
+BENCH = ("drive", "ack", "loss", "timeout", "Bench")
 RUN = re.compile(r"^    (packetloom run .*)$", re.MULTILINE)
 FROM_ELSEWHERE = {
     "README.md": "index.md",
@@ -54,6 +56,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     files.append(File.generated(config, "reference/commands.md", content=command_page()))
     files.append(File.generated(config, "reference/columns.md", content=column_page()))
     files.append(File.generated(config, "reference/python.md", content=python_page()))
+    files.append(File.generated(config, "reference/scheme-classes.md", content=scheme_classes_page()))
     for name in NOTEBOOKS:
         files.append(File.generated(config, f"{name}.md", content=tutorial(name)))
     for name, content in gallery(files).items():
@@ -76,6 +79,14 @@ def python_page() -> str:
     parts = ["# Python\n\nAll names are in `packetloom`: `packetloom.run('examples/incast.toml')`."]
     for title, members in sections.items():
         parts += [f"## {title}", *(f"::: {one.__module__}.{one.__qualname__}" for one in members)]
+    return "\n\n".join(parts) + "\n"
+
+
+def scheme_classes_page() -> str:
+    """What a scheme in Python is made of and is given, and the bench on which it is tested."""
+    parts = ["# Classes of schemes\n\nWhat a [scheme in Python](../your-own-scheme.md) imports."]
+    parts += ["## packetloom.schemes", *(f"::: packetloom.schemes.{name}" for name in packetloom.schemes.__all__)]
+    parts += ["## packetloom.testing", *(f"::: packetloom.testing.{name}" for name in BENCH)]
     return "\n\n".join(parts) + "\n"
 
 

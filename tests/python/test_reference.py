@@ -43,6 +43,7 @@ def test_every_page_is_in_the_navigation() -> None:
         "reference/commands.md",
         "reference/columns.md",
         "reference/python.md",
+        "reference/scheme-classes.md",
         "tutorial.md",
         "own-scheme.md",
         *(f"course/{book.stem}.md" for book in (ROOT / "docs" / "course").glob("*.ipynb")),
