@@ -110,7 +110,7 @@ def _of_file(rows: Sequence[RowDict]) -> str:
     if any(row["figures"] for row in rows):
         source = rows[0]["figures"][0]
         parts.append(_prose(f"Measured: {source['source']}, revision {source['revision']}, {source['licence']}."))
-        parts.append(f"![{rows[0]['set']}: measured and simulated over size](hardware/{rows[0]['set']}.png)")
+        parts.append(f"![measured and simulated over size](hardware/{rows[0]['set']}.png)")
     else:
         parts.append("The measurements are not shipped.")
     parts += [_prose(f"By {row['by']}. Constants: {row['constants']}.{_why(row)}") for row in rows]
