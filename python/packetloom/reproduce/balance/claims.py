@@ -218,10 +218,9 @@ CLAIMS = (
             "where packets are kept for 1 ms more, so that no flush is forced."
         ),
         explanation=(
-            "CONGA's tail of flows up to 100 KB is as low; above 100 KB ConWeave's is lower. The main cause is "
-            "one rule: CONGA here balances ACKs, too, which ConWeave's simulator leaves to ECMP. With `balances = "
-            "\"data\"` alone CONGA's p99 is 1.07 times ConWeave's instead of 0.96, and with all of that simulator's "
-            "constants 1.14 times (`rdma.toml`)."
+            "CONGA's tail is as low up to 100 KB, and higher above. The main cause is that CONGA balances ACKs, too, "
+            "which ConWeave's simulator leaves to ECMP. With `balances = \"data\"` alone CONGA's p99 is 1.07 times "
+            "ConWeave's instead of 0.96, and with all of that simulator's constants 1.14 times (`rdma.toml`)."
         ),
     ),
     Claim(

@@ -362,15 +362,13 @@ CLAIMS = (
         listed(senders),
         ("5",),
         explanation=(
-            "RCP's 23 answers of 10 KB in the paper take 2 ms of the link: with deadlines of at least 20 ms no "
+            "The paper's 23 answers of 10 KB under RCP take 2 ms of the link: with deadlines of at least 20 ms no "
             "scheme that shares it misses one in a hundred. With the caption's deadlines "
-            "(`senders-exponential.toml`) DAQ holds 75 senders, the paper's 70; that is 3.1 times D3's and 2.5 "
-            "times RCP's."
+            "(`senders-exponential.toml`) DAQ holds 75 senders for the paper's 70, 3.1 times D3's and 2.5 times RCP's."
         ),
         choices=(
-            "Deadlines are uniform from 20 to 40 ms, as section III-B.1 says. The caption's mean of 20 ms "
-            "contradicts it and stands beside: exponential, none below 3 ms as in D3's own experiment. Ours are "
-            "timeouts of 40 ms (2 ms is tried) and answers within 100 us of a query."
+            "Deadlines are uniform, as section III-B.1 says; the caption's contradict it: a mean of 20 ms, here "
+            "exponential, none below D3's 3 ms. Ours are timeouts of 40 ms (2 ms is tried) and answers within 100 us."
         ),
     ),
     Claim(
@@ -400,9 +398,8 @@ CLAIMS = (
         ("7",),
         explanation=(
             "WRRr as written leaves short flows 1 % of the link while long ones wait; DAQ (fitted), with the "
-            "inverse, meets 93 % at 40 workers. The paper's D3 and RCP meet 90 % there. On an empty rack and "
-            "without packets, equal shares meet 83.1 ± 0.7 % of section III's deadlines, shortest first 90.4 ± "
-            "0.6 % (`no-scheme.toml`)."
+            "inverse, meets 93 % at 40 workers. Even on an empty rack and without packets equal shares meet 83.1 "
+            "± 0.7 % of section III's deadlines there, shortest first 90.4 ± 0.6 % (`no-scheme.toml`)."
         ),
         choices="In all claims WRRr is 0.01, as section III writes it.",
     ),
@@ -429,10 +426,9 @@ CLAIMS = (
         listed(cliff),
         ("8",),
         explanation=(
-            "On an empty rack, too, a few of section III's deadlines cannot be met, so that none reaches 98 %: "
-            "95.6 to 97.1 % (`deadlines.toml`). WRRr as written starves short flows; DAQ (fitted), with its "
-            "inverse, meets 95 % at 7000 flows/s and 90 % at 8000. D3 and RCP are past their cliffs at 7000 "
-            "flows/s (16 and 6 %), D3 with the fitted constants, too, for an unknown reason."
+            "On an empty rack, too, only 95.6 to 97.1 % of section III's deadlines are met (`deadlines.toml`). WRRr "
+            "as written starves short flows; DAQ (fitted) meets 95 % at 7000 flows/s and 90 % at 8000. D3 and RCP are "
+            "past their cliffs at 7000 (16 and 6 %), D3 with the fitted constants, too, for an unknown reason."
         ),
         choices="A cliff is read as 98 % at 7000 flows/s and a loss of 30 points up to 8500.",
     ),

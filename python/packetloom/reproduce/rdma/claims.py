@@ -303,9 +303,8 @@ CLAIMS = (
         ("RD4",),
         explanation=(
             "Sixteen first windows, sent at line rate, are what the link carries in sixteen round trips, so no "
-            "sender can drain them sooner; DCQCN takes 78.9. With less to begin with, 1 to 8 windows together, "
-            "HPCC's queue is gone after 1.3 to 10.9 round trips (`first-windows.toml`). So the claim's five round "
-            "trips are those of a small incast: with four senders it takes 5.3."
+            "sender can drain them sooner; DCQCN takes 78.9. With 1 to 8 windows together HPCC's queue is gone after "
+            "1.3 to 10.9 round trips (`first-windows.toml`), of four senders after 5.3, near the claim's five."
         ),
     ),
     Claim(
