@@ -30,15 +30,38 @@ def test_the_page_is_what_the_rows_say() -> None:
 def test_rows_are_counted_by_what_they_are_against_and_shown_where_they_do_not_hold() -> None:
     part = page.page_part(page.kept_rows(ROWS, {}))
     lines = [line.split(" | ") for line in part.splitlines()]
-    counts = {line[0].removeprefix("| "): line[1:7] for line in lines if len(line) == 8}
-    assert counts["htsim: NDP, RoCE, Swift, EQDS, Ultra Ethernet"] == ["1", "1", "1", "0", "0", "0"]
-    assert counts["HPCC's ns-3"] == ["1", "0", "1", "0", "0", "0"]
-    assert counts["ns-2: pFabric, DCTCP, TCP"] == ["3", "0", "0", "0", "2", "1"]
-    assert counts["all"] == ["5", "1", "2", "0", "2", "1"]
-    assert "| a median | 10 | 12 | 9.7 to 10.3 | differs |" in part
-    assert "| what \\| varies | 1 | 1 | 3 | 1.01 |" in part
-    assert "| what \\| varies, alone | 1 | 2 | 2 | 1.00 |" in part
+    counts = {line[0].removeprefix("| "): line[1:6] for line in lines if len(line) == 8}
+    assert counts["htsim: NDP, RoCE, Swift, EQDS, Ultra Ethernet"] == ["1", "1", "0", "0", "0"]
+    assert counts["HPCC's ns-3"] == ["1", "1", "0", "0", "0"]
+    assert counts["ns-2: pFabric, DCTCP, TCP"] == ["3", "0", "0", "2", "1"]
+    assert counts["all simulators"] == ["5", "2", "0", "2", "1"]
+    assert "\nEvery row that differs:\n\n| What |" in part
+    assert "differs as known:" not in part
+    assert "| a median | 10 | 12 | 1.200 |" in part
+    assert "| what \\| varies | 1 | 1 | 1.01 |" in part
+    assert "| what \\| varies, alone | 1 | 2 | 1.00 |" in part
     assert "a flow alone" not in part
+
+
+def test_rows_are_counted_by_bound() -> None:
+    part = page.page_part(page.kept_rows(ROWS, {}))
+    bounds = {line.split(" | ")[0]: line.split(" | ")[7] for line in part.splitlines() if line.count(" | ") == 7}
+    assert bounds["| htsim: NDP, RoCE, Swift, EQDS, Ultra Ethernet"] == "equal (1) |"
+    assert bounds["| ns-2: pFabric, DCTCP, TCP"] == "3 % (3) |"
+    theory: dict[str, Any] = {"id": "theory-md1", "source": "x", "verdict": "holds"}
+    rules = ["in the interval, and that within ± 2.0%", "every draw within", "within 3%", "up to 2 %", "to the bit"]
+    rows = [theory | {"rule": rule} for rule in rules]
+    found = "| interval (1), every draw (1), 3 % (1), 2 % (1), to the bit (1) |"
+    assert found in page.page_part(page.kept_rows(rows, {}))
+
+
+def test_figures_of_rows_that_differ_are_readable() -> None:
+    known = {"verdict": "differs as known", "source": "validation/ns2/x.tsv", "id": "f", "rule": "within 3 %"}
+    zero = known | {"what": "apart", "expected": 0.0, "measured": 2322.4, "interval": None}
+    ranged = known | {"what": "between", "expected": [1.0, 2.0], "measured": 24400.0, "interval": [20000.0, 0.5]}
+    part = page.page_part(page.kept_rows([zero, ranged], {}))
+    assert "| apart | 0 | 2,322 |  |" in part
+    assert "| between | 1 to 2 | 24,400 (20,000 to 0.5) |  |" in part
 
 
 def test_what_was_not_run_again_stays() -> None:

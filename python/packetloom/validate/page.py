@@ -7,6 +7,7 @@ in `validation/rows.json` and writes the page's part; kinds of which the file ha
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -19,7 +20,7 @@ from packetloom.common.build import this_build
 from packetloom.common.files import write_json, write_text
 from packetloom.common.markdown import table_row
 from packetloom.errors import PacketloomError
-from packetloom.validate.comparison import VERDICTS, Verdict, span_text
+from packetloom.validate.comparison import VERDICTS, Verdict
 from packetloom.validate.hardware.comparisons import PREFIX as HARDWARE
 from packetloom.validate.peers.agreement import PEERS_FOLDER
 
@@ -66,28 +67,43 @@ def kept_rows(rows: Sequence[RowDict], before: Mapping[str, Any]) -> dict[str, A
 
 
 def page_part(kept: Mapping[str, Any]) -> str:
-    """The table of what was compared, each row that differs, and how many are undecided, by scheme."""
-    header = ["Against", "Rows", "The same", "Hold", *VERDICTS[1:], "Run on"]
+    """The table of what was compared, with rows by bound; each row that differs; how many are undecided, by scheme."""
+    order = [*KINDS, *PEERS]
+    names = sorted(kept, key=lambda name: order.index(name) if name in order else len(order))
+    rows = [row for name in names for row in kept[name]["rows"]]
+    return "\n".join([*_summary(kept, names), *_differing(rows), *_undecided(rows)])
+
+
+def _summary(kept: Mapping[str, Any], names: Sequence[str]) -> list[str]:
+    header = ["Against", "Rows", "Hold", *VERDICTS[1:], "Run on", "Rows by bound"]
     lines = [
         table_row([header[0], *(one.capitalize() for one in header[1:])]),
-        "|---|" + "---:|" * (len(header) - 2) + "---|",
+        "|---|" + "---:|" * (len(header) - 3) + "---|---|",
     ]
     total: Counter[str] = Counter()
-    order = [*KINDS, *PEERS]
-    for name in sorted(kept, key=lambda name: order.index(name) if name in order else len(order)):
+    for name in names:
         counts = _counts(kept[name]["rows"])
-        total += counts
-        lines.append(table_row([(KINDS | PEERS).get(name, name), *_numbers(counts), kept[name]["date"]]))
-    lines.append(table_row(["all", *_numbers(total), ""]))
-    rows = [row for one in kept.values() for row in one["rows"]]
-    undecided = [row for row in rows if row["verdict"] == UNDECIDED]
-    differs = [row for row in rows if row["verdict"] not in ("holds", UNDECIDED)]
-    lines += ["", "Every row that differs:", "", table_row(["What", "Theirs", "Here", "Bound", "Verdict"])]
-    lines += ["|---|---:|---:|---:|---|", *(table_row(_cells(row)) for row in differs)]
-    lines += ["", "The undecided rows ([rows.json](../validation/rows.json) has each one):", ""]
-    lines += [table_row(["Scheme", "Rows", "Draws there", "Draws here", "Here over theirs"]), "|---|" + "---:|" * 4]
-    lines += [table_row(_cells_of_scheme(name, of_it)) for name, of_it in _by_scheme(undecided).items()]
-    return "\n".join(lines)
+        total += Counter() if name in KINDS else counts
+        bounds = _bounds(kept[name]["rows"])
+        lines.append(table_row([(KINDS | PEERS).get(name, name), *_numbers(counts), kept[name]["date"], bounds]))
+    return [*lines, table_row(["all simulators", *_numbers(total), "", ""])]
+
+
+def _differing(rows: Sequence[RowDict]) -> list[str]:
+    lines = []
+    for verdict in (one for one in VERDICTS if one not in ("holds", UNDECIDED)):
+        differs = [row for row in rows if row["verdict"] == verdict]
+        if differs:
+            lines += ["", f"Every row that {verdict}:", "", table_row(["What", "Theirs", "Here", "Here over theirs"])]
+            lines += ["|---|---:|---:|---:|", *(table_row(_cells(row)) for row in differs)]
+    return lines
+
+
+def _undecided(rows: Sequence[RowDict]) -> list[str]:
+    by_scheme = _by_scheme([row for row in rows if row["verdict"] == UNDECIDED])
+    header = table_row(["Scheme", "Rows", "Draws there", "Here over theirs"])
+    cells = [table_row(_cells_of_scheme(name, of_it)) for name, of_it in by_scheme.items()]
+    return ["", "Undecided rows, by scheme:", "", header, "|---|" + "---:|" * 3, *cells]
 
 
 def with_part(text: str, part: str, path: Path) -> str:
@@ -98,26 +114,46 @@ def with_part(text: str, part: str, path: Path) -> str:
 def _counts(rows: Sequence[RowDict]) -> Counter[str]:
     counts = Counter(row["verdict"] for row in rows)
     counts["rows"] = len(rows)
-    counts["same"] = sum(row["verdict"] == "holds" and row["band"][0] == row["band"][1] for row in rows)
     return counts
 
 
 def _numbers(counts: Counter[str]) -> list[str]:
-    return [str(counts[name]) for name in ("rows", "same", "holds", *VERDICTS[1:])]
+    return [str(counts[name]) for name in ("rows", "holds", *VERDICTS[1:])]
+
+
+def _bounds(rows: Sequence[RowDict]) -> str:
+    """How many rows have which bound, the commonest first."""
+    counts = Counter(_bound(str(row["rule"])) for row in rows)
+    return ", ".join(f"{bound} ({number})" for bound, number in counts.most_common())
+
+
+def _bound(rule: str) -> str:
+    """A rule as the table has it: in a word or two, or its first number with the unit."""
+    shorter = {"within 0 %": "equal", "the same nanoseconds": "equal", "every draw within": "every draw"}
+    if rule in shorter:
+        return shorter[rule]
+    if rule.startswith("in the interval"):
+        return "interval"
+    found = re.match(r"(?:within|up to) ([\d.]+) ?(%|points)", rule)
+    return f"{found[1]} {found[2]}" if found else rule
 
 
 def _cells(row: RowDict) -> list[str]:
-    theirs = row["expected"]
-    interval = row["interval"]
-    here = f"{row['measured']:.4g}" + (f" ({span_text(tuple(interval))})" if interval else "")
-    bound = span_text(tuple(row["band"]))
-    return [
-        row["what"],
-        span_text(tuple(theirs)) if isinstance(theirs, list) else f"{theirs:.4g}",
-        here,
-        bound,
-        row["verdict"],
-    ]
+    """What was compared, both figures, and the ratio where there is one."""
+    expected, measured, interval = row["expected"], row["measured"], row["interval"]
+    here = _figure(measured) + (f" ({_range(interval)})" if interval else "")
+    if isinstance(expected, list):
+        return [row["what"], _range(expected), here, ""]
+    return [row["what"], _figure(expected), here, f"{measured / expected:.3f}" if expected else ""]
+
+
+def _range(ends: Sequence[float]) -> str:
+    return " to ".join(_figure(end) for end in ends)
+
+
+def _figure(number: float) -> str:
+    """With four digits that count; in whole numbers from 1000 on."""
+    return f"{number:,.0f}" if abs(number) >= 1000 else f"{number:.4g}"
 
 
 def _by_scheme(rows: Sequence[RowDict]) -> dict[str, list[RowDict]]:
@@ -130,9 +166,9 @@ def _by_scheme(rows: Sequence[RowDict]) -> dict[str, list[RowDict]]:
 
 def _cells_of_scheme(scheme: str, rows: Sequence[RowDict]) -> list[str]:
     """How many rows, of how many draws, and what was measured over what was expected; the least and the greatest."""
-    draws = [_least_to_greatest([row["draws"][side] for row in rows], "d") for side in ("theirs", "ours")]
+    draws = _least_to_greatest([row["draws"]["theirs"] for row in rows], "d")
     ratios = _least_to_greatest([row["measured"] / row["expected"] for row in rows], ".2f")
-    return [scheme, str(len(rows)), *draws, ratios]
+    return [scheme, str(len(rows)), draws, ratios]
 
 
 def _least_to_greatest(numbers: Sequence[float], form: str) -> str:
