@@ -10,7 +10,7 @@ import nbformat
 import pytest
 from nbclient import NotebookClient
 
-from packetloom.course.verdict import NO_ANSWER
+from packetloom.course.marks import NO_ANSWER
 
 HERE = Path(__file__).parent
 BOOKS = {path.stem: nbformat.read(path, as_version=4) for path in sorted(HERE.glob("*.ipynb"))}

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from packetloom import _core
-from packetloom.bench.comparison import Comparison, compare_builds
+from packetloom.bench.comparison import PairedRuns, compare_builds
 from packetloom.bench.pairs import Figure
 from packetloom.errors import PacketloomError
 
@@ -111,9 +111,9 @@ def test_a_benchmark_on_two_threads_needs_two_cores_for_each_build(monkeypatch: 
 
 
 def test_of_few_pairs_the_spread_is_the_least_and_the_most_of_more_the_quartiles() -> None:
-    def of(ratios: list[float]) -> Comparison:
+    def of(ratios: list[float]) -> PairedRuns:
         pairs = [({"packet_hops_per_cpu_s": 2 * r}, {"packet_hops_per_cpu_s": 2.0}) for r in ratios]
-        return Comparison("any", "at once", pairs)
+        return PairedRuns("any", "at once", pairs)
 
     few, more = of([1.5, 0.5, 1.0]), of([1.25, 0.25, 0.5, 1.0, 0.75])
     assert (few.median, few.spread) == (1.0, (0.5, 1.5))

@@ -13,8 +13,8 @@ import pytest
 from nbclient import NotebookClient
 
 from course_solutions import CLAIMS, MISTAKES, SOLUTIONS
+from packetloom.course.marks import NO_ANSWER, Mark
 from packetloom.course.sliders import Picture, Sliders
-from packetloom.course.verdict import NO_ANSWER, Verdict
 
 COURSE = Path(__file__).parents[2] / "docs" / "course"
 EXERCISES = [(notebook, cell) for notebook, cells in SOLUTIONS.items() for cell in cells]
@@ -36,13 +36,13 @@ def check_line(name: str, cell: str) -> str:
     return line
 
 
-def verdict(name: str, cell: str, answer: str) -> Verdict:
+def verdict(name: str, cell: str, answer: str) -> Mark:
     """What the checker says of an answer, without a notebook."""
     module = MODULES[int(name[0]) - 1]
     names: dict[str, Any] = {module: importlib.import_module(f"packetloom.course.{module}")}
     exec(answer, names)
     said = eval(check_line(name, cell), names)
-    assert isinstance(said, Verdict)
+    assert isinstance(said, Mark)
     return said
 
 

@@ -8,10 +8,12 @@ import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 import pytest
 
 from packetloom.cli.main import main
+from packetloom.common.fairness import jain
 from packetloom.fabric_bench.cases import Case, cases_of
 from packetloom.fabric_bench.catalogue import (
     DRAFTS,
@@ -28,7 +30,7 @@ from packetloom.fabric_bench.comparability import HEADER, comparability, fabric_
 from packetloom.fabric_bench.congestion import expected_marks
 from packetloom.fabric_bench.inference import requests
 from packetloom.fabric_bench.jobs import jct_ratio, job_iterations, job_time_s, overlap, placed
-from packetloom.fabric_bench.measures import algo_factor, brought_together, jfi, mmr, uplink_balance
+from packetloom.fabric_bench.measures import algo_factor, brought_together, mmr, uplink_balance
 from packetloom.fabric_bench.page import number
 from packetloom.fabric_bench.running import plan_of, run_test, widest_interval
 from packetloom.fabric_bench.tables import Table, byte_text, cell, headline, made
@@ -109,8 +111,8 @@ def test_every_cell_passes_check(name: str, scale: Scale) -> None:
 def test_measures_by_hand() -> None:
     assert [algo_factor("all-reduce", 8), algo_factor("all-to-all", 4), algo_factor("broadcast", 9)] == [1.75, 0.75, 1]
     assert mmr([3, 1, 0, 0]) == 3.0
-    assert jfi([3, 1, 0, 0]) == pytest.approx(16 / (4 * 10))
-    assert (mmr([5, 5]), jfi([5, 5])) == (1.0, 1.0)
+    assert jain(np.array([3.0, 1, 0, 0])) == pytest.approx(16 / (4 * 10))
+    assert (mmr([5, 5]), jain(np.array([5.0, 5]))) == (1.0, 1.0)
     # 1 GB among 16 at 400 Gb/s: 8 * 10^9 * 15/8 / 4 * 10^11 = 37.5 ms; computing 12.5 ms; two iterations in 110 ms.
     numbers = (0.11, 2, 0.0125, 1e9, algo_factor("all-reduce", 16), 400e9)
     assert jct_ratio(*numbers) == pytest.approx(1.1)
@@ -130,7 +132,7 @@ def test_balance_of_uplinks() -> None:
     found = uplink_balance(ports, flow_bytes=1000)
     assert found["MMR of flows"] == pytest.approx((3 + 1) / 2)
     assert found["MMR, worst leaf"] == pytest.approx(3010 / 1015)
-    assert found["JFI"] == pytest.approx((jfi([3010, 1020, 0, 30]) + 1) / 2)
+    assert found["JFI"] == pytest.approx((jain(np.array([3010.0, 1020, 0, 30])) + 1) / 2)
 
 
 def test_runs_are_brought_together() -> None:

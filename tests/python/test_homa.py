@@ -6,6 +6,7 @@ import math
 
 import polars as pl
 
+from packetloom.common.percentiles import p99
 from packetloom.reproduce import PAPERS, PAPERS_FOLDER
 from packetloom.reproduce.homa import PAPER, measure
 from packetloom.scenario.plan import read_plan
@@ -28,7 +29,7 @@ def test_the_authors_figures_are_read_by_workload_load_and_transport() -> None:
 def test_a_tail_is_the_mean_of_those_of_bins_by_size() -> None:
     flows = pl.DataFrame({"size_bytes": range(4_000), "slowdown": [1.0] * 2_000 + [3.0] * 2_000})
     assert measure.bin_p99(flows, 0, 4_000, bins=2) == 2.0
-    assert measure.p99(measure.smallest_half(flows)) == 1.0
+    assert p99(measure.smallest_half(flows)) == 1.0
 
 
 def test_every_message_of_the_small_cases_is_compared_once() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from packetloom.store.results import Results
 from packetloom.validate.command import KINDS, run_validation
-from packetloom.validate.comparison import Comparison, Row
+from packetloom.validate.comparison import Check, Row
 from packetloom.validate.kernel.cases import CASES, Case, dumbbell_of
 from packetloom.validate.kernel.comparisons import compared, kernel_comparisons, scenario, simulate, topology_text
 from packetloom.validate.kernel.deviations import ANYWHERE, BEHIND_BUCKET
@@ -118,7 +118,7 @@ def test_what_one_comparison_lacks_stops_no_other(
         raise UnavailableError("this kernel has no TCP dctcp")
 
     row = agreement("a row", "a row", "made up", 1.0, 1.0, 0.1)
-    made_up = [Comparison("with", lambda _: {}, lambda _: [row]), Comparison("without", lambda _: {}, lacking)]
+    made_up = [Check("with", lambda _: {}, lambda _: [row]), Check("without", lambda _: {}, lacking)]
     monkeypatch.setitem(KINDS, "kernel", ("kernel", lambda: made_up))
     assert run_validation(["kernel"], tmp_path / "rows.json")
     assert "without: skipped: this kernel has no TCP dctcp" in capsys.readouterr().out

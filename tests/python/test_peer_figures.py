@@ -9,7 +9,7 @@ import pytest
 from packetloom.errors import PacketloomError
 from packetloom.validate import peers
 from packetloom.validate.command import KINDS, run_validation
-from packetloom.validate.comparison import Comparison
+from packetloom.validate.comparison import Check
 from packetloom.validate.peers import figures, htsim, omnet
 from packetloom.validate.peers.figures import fct_statistics, figure_rows, read_figures
 
@@ -71,7 +71,7 @@ OF_THEIR_OWN_FILES = ("hpcc-", "conweave-")
 """Simulators whose quick comparisons `test_peer_hpcc.py` and `test_peer_conweave.py` run."""
 
 
-def others() -> list[Comparison]:
+def others() -> list[Check]:
     return [one for one in peers.peer_comparisons() if not one.name.startswith(OF_THEIR_OWN_FILES)]
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from packetloom.errors import PacketloomError
 from packetloom.validate.command import KINDS, run_validation
-from packetloom.validate.comparison import Comparison
+from packetloom.validate.comparison import Check
 from packetloom.validate.draws import Draws
 from packetloom.validate.peers import flow_lists
 from packetloom.validate.peers.agreement import PEERS_FOLDER, Deviation, agreement, drawn
@@ -139,7 +139,7 @@ def test_what_is_known_to_differ_fails_beyond_what_is_known(
 ) -> None:
     row = agreement("x", "x", "made up", 100.0, ours, 0.03, deviation)
     assert row.verdict == verdict
-    made_up = Comparison("x", lambda _: {}, lambda _: [row])
+    made_up = Check("x", lambda _: {}, lambda _: [row])
     for kind in KINDS:
         monkeypatch.setitem(KINDS, kind, ("theirs", lambda: [made_up]))
         assert run_validation([kind]) is not fails
@@ -150,7 +150,7 @@ def test_what_is_known_is_told_with_its_bounds_and_when_it_is_true_no_longer(
 ) -> None:
     rows = [agreement(f"row {ours}", "", "", 100.0, ours, 0.03, CHANCE) for ours in (82.0, 99.0, 60.0)]
     rows.append(agreement("by chance", "", "", 100.0, 101.0, 0.03, RANGE))
-    monkeypatch.setitem(KINDS, "peers", ("theirs", lambda: [Comparison("x", lambda _: {}, lambda _: rows)]))
+    monkeypatch.setitem(KINDS, "peers", ("theirs", lambda: [Check("x", lambda _: {}, lambda _: rows)]))
     assert not run_validation(["peers"], tmp_path / "rows.json")
     said = " ".join(capsys.readouterr().out.split())
     assert "2 of 4 hold, 1 differs as known, 1 differs" in said
@@ -203,7 +203,7 @@ def test_undecided_rows_fail_nothing_and_do_not_hold(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     row = drawn("x", "x", "made up", Draws((100.0,), (80.0, 100.0, 120.0)), 0.03)
-    monkeypatch.setitem(KINDS, "peers", ("theirs", lambda: [Comparison("x", lambda _: {}, lambda _: [row])]))
+    monkeypatch.setitem(KINDS, "peers", ("theirs", lambda: [Check("x", lambda _: {}, lambda _: [row])]))
     assert run_validation(["peers"])
     said = " ".join(capsys.readouterr().out.split())
     assert "0 of 1 hold, 1 undecided" in said

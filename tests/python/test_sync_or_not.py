@@ -34,7 +34,7 @@ def test_statistics_leave_unfinished_flows_out() -> None:
 
 def test_ratios_are_taken_seed_by_seed() -> None:
     table: measure.Table = {("one", 0.5): [(1, 4.0), (2, 9.0)], ("other", 0.5): [(2, 3.0), (1, 2.0)]}
-    assert measure.ratio(table, "one", "other", 0.5).value == pytest.approx(2.5)
+    assert measure.ratio_of(table, "one", "other", 0.5).value == pytest.approx(2.5)
     with pytest.raises(NotComparable):
         measure.at(table, "one", 0.8)
 

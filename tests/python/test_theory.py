@@ -10,7 +10,7 @@ import pytest
 
 from packetloom.validate import comparison, theory
 from packetloom.validate.command import KINDS, run_validation
-from packetloom.validate.comparison import Comparison, Row
+from packetloom.validate.comparison import Check, Row
 from packetloom.validate.theory import dcqcn, formulas
 from packetloom.validate.theory.congestion import saw
 from packetloom.validate.theory.replicates import bounded, predicted
@@ -125,9 +125,9 @@ def test_a_prediction_that_nothing_is_known_of_fails_though_it_says_why(monkeypa
     def vague(_: object) -> list[Row]:
         return [predicted("vague", "", "", 1.0, [0.5, 1.5], known_to=0.1)]
 
-    monkeypatch.setitem(KINDS, "theory", ("predicted", lambda: [Comparison("vague", lambda _: {}, vague)]))
+    monkeypatch.setitem(KINDS, "theory", ("predicted", lambda: [Check("vague", lambda _: {}, vague)]))
     assert not run_validation(["theory"])
-    monkeypatch.setitem(KINDS, "peers", ("theirs", lambda: [Comparison("vague", lambda _: {}, vague)]))
+    monkeypatch.setitem(KINDS, "peers", ("theirs", lambda: [Check("vague", lambda _: {}, vague)]))
     assert not run_validation(["peers"])
 
 

@@ -19,7 +19,7 @@ ENOUGH_FOR_QUARTILES = 4
 
 
 @dataclass(frozen=True)
-class Comparison:
+class PairedRuns:
     """One benchmark's pairs of runs."""
 
     name: str
@@ -53,7 +53,7 @@ class Comparison:
         return {"name": self.name, "runs": self.runs, "ratio": ratio, "pairs": pairs}
 
 
-def compare_builds(names: Sequence[str], other: Path, pairs: int, json_file: Path | None) -> list[Comparison]:
+def compare_builds(names: Sequence[str], other: Path, pairs: int, json_file: Path | None) -> list[PairedRuns]:
     """Runs the benchmarks that both builds have in `pairs` pairs; `other` is the Python that has the other build."""
     if pairs < 1:
         raise PacketloomError(f"{pairs} pairs of runs are too few; write 1 or more")
@@ -63,7 +63,7 @@ def compare_builds(names: Sequence[str], other: Path, pairs: int, json_file: Pat
     for name in _common(names, their_names):
         runs, run_pair = pair_runner(name, other)
         print(f"running {name}, both builds {runs}", file=sys.stderr, flush=True)
-        comparisons.append(Comparison(name, runs, [run_pair(number) for number in range(pairs)]))
+        comparisons.append(PairedRuns(name, runs, [run_pair(number) for number in range(pairs)]))
     _print(comparisons, circumstances)
     if json_file:
         from packetloom.common.files import write_json
@@ -85,7 +85,7 @@ def _rate(figure: Figure) -> float:
     return float(figure["packet_hops_per_cpu_s"])
 
 
-def _print(comparisons: Sequence[Comparison], circumstances: Circumstances) -> None:
+def _print(comparisons: Sequence[PairedRuns], circumstances: Circumstances) -> None:
     from rich.table import Table
 
     from packetloom.common.terminal import console

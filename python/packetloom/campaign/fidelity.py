@@ -22,6 +22,7 @@ from packetloom.campaign.runner import run_plan
 from packetloom.common import arguments
 from packetloom.common.columns import numbers_of
 from packetloom.common.files import write_json
+from packetloom.common.percentiles import p99
 from packetloom.common.warned import warn
 from packetloom.errors import PacketloomError, ScenarioError
 from packetloom.scenario.override_texts import Overrides, texts
@@ -231,7 +232,7 @@ def _statistics_of(row: CaseRow, table: pa.Table, bins: Sequence[SizeBin]) -> It
     for label, chosen in [(ALL_SIZES, np.ones(len(size), dtype=bool)), *inside]:
         of_bin = slowdown[chosen]
         if len(of_bin):
-            for statistic, value in (("mean", of_bin.mean()), ("p99", np.quantile(of_bin, 0.99))):
+            for statistic, value in (("mean", of_bin.mean()), ("p99", p99(of_bin))):
                 yield {**about, "bin": label, "statistic": statistic, "value": float(value), "flows": len(of_bin)}
 
 

@@ -85,7 +85,7 @@ def compare(
     """
     from packetloom.common.files import write_json
     from packetloom.common.terminal import console
-    from packetloom.report.compare import Comparison, as_json, print_along, print_comparison, times_said
+    from packetloom.report.compare import Sides, as_json, print_along, print_comparison, times_said
 
     if (b is None) == (along is None):
         raise PacketloomError("write B, or --along AXIS: one of the two is compared with A")
@@ -98,9 +98,9 @@ def compare(
     else:
         if base is not None:
             raise PacketloomError("--from goes with --along")
-        comparison = Comparison.parse(a, str(b))
-        rows = print_comparison(comparison, console(), by)
-        lacking, names = comparison.lacking(comparison.measure(by)), comparison.names
+        sides = Sides.parse(a, str(b))
+        rows = print_comparison(sides, console(), by)
+        lacking, names = sides.lacking(sides.measure(by)), sides.names
     if json_file:
         write_json(json_file, as_json(rows, lacking), "the comparison")
     if worse_than is None:

@@ -10,7 +10,6 @@ import numpy as np
 from packetloom import _core
 
 CONFIDENCE = 0.95
-PERCENTILES = {"p50": 0.50, "p95": 0.95, "p99": 0.99, "p99.9": 0.999}
 
 
 def t_quantile(samples: float, confidence: float = CONFIDENCE) -> float:

@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 
 from packetloom import _core
 from packetloom.common.columns import column_of, packed
-from packetloom.common.confidence import PERCENTILES
+from packetloom.common.percentiles import PERCENTILES
 from packetloom.errors import PacketloomError
 
 TEMPORARY_SUFFIX = ".tmp"

@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from packetloom.course.verdict import NO_ANSWER, Verdict, function, is_missing, number, right, wrong
+import numpy as np
+
+from packetloom.common.fairness import jain
+from packetloom.course.marks import NO_ANSWER, Mark, function, is_missing, number, right, wrong
 
 RATE_BPS = 1e9
 RTT_S = 231e-6
@@ -14,7 +17,7 @@ DCTCP_GAIN = 1 / 16
 ROUNDS = 2_000
 
 
-def check_buffer(answer: Any) -> Verdict:
+def check_buffer(answer: Any) -> Mark:
     """The buffer in bytes with which one TCP flow keeps the link busy: rate times round trip."""
     return number(
         answer,
@@ -37,7 +40,7 @@ def utilisation(buffer: float) -> float:
     return (sent_below + full) / (below + full)
 
 
-def check_utilisation(answer: Callable[[float], Any]) -> Verdict:
+def check_utilisation(answer: Callable[[float], Any]) -> Mark:
     """The share of the link that one AIMD flow uses, by its buffer as a part of the BDP."""
     return function(
         answer,
@@ -48,14 +51,14 @@ def check_utilisation(answer: Callable[[float], Any]) -> Verdict:
     )
 
 
-def check_fairness(answer: Callable[[float, float], Any]) -> Verdict:
+def check_fairness(answer: Callable[[float, float], Any]) -> Mark:
     """A round of AIMD for two flows on a link of rate 1: from any start the rates become alike, and fill the link."""
     try:
         first = answer(0.9, 0.05)
     except Exception as error:
         return wrong(f"It raised {type(error).__name__}: {error}")
     if is_missing(first):
-        return Verdict(False, NO_ANSWER)
+        return Mark(False, NO_ANSWER)
     for x, y in ((0.9, 0.05), (0.2, 0.7), (0.01, 0.3)):
         total = index = 0.0
         for round in range(ROUNDS):
@@ -67,7 +70,7 @@ def check_fairness(answer: Callable[[float, float], Any]) -> Verdict:
                 return wrong(f"Rates of {x:.2f} and {y:.2f} on a link of rate 1?")
             if round >= ROUNDS // 2:
                 total += x + y
-                index += (x + y) ** 2 / (2 * (x * x + y * y)) if x + y > 1e-9 else 0
+                index += jain(np.array((x, y))) if x + y > 1e-9 else 0
         index, total = index / (ROUNDS // 2), total / (ROUNDS // 2)
         if index < 0.99:
             return wrong(f"In the end the rates are unequal (Jain's index {index:.2f}). What brings them together?")
@@ -78,7 +81,7 @@ def check_fairness(answer: Callable[[float, float], Any]) -> Verdict:
     )
 
 
-def check_threshold(answer: Callable[[float, float], Any]) -> Verdict:
+def check_threshold(answer: Callable[[float, float], Any]) -> Mark:
     """DCTCP's marking threshold in bytes, by rate and round trip."""
     cases = [(1e9, 1e-3), (10e9, 100e-6), (40e9, 50e-6)]
     return function(
@@ -90,7 +93,7 @@ def check_threshold(answer: Callable[[float, float], Any]) -> Verdict:
     )
 
 
-def check_dctcp(answer: Callable[[float, float, float], Any]) -> Verdict:
+def check_dctcp(answer: Callable[[float, float, float], Any]) -> Mark:
     """DCTCP's window after a round trip with marks: window, alpha before, share of marked packets."""
 
     def expected(window: float, alpha: float, marked: float) -> float:

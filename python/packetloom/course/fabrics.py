@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from packetloom.course.verdict import NO_ANSWER, Verdict, function, is_missing, number, right, wrong
+from packetloom.course.marks import NO_ANSWER, Mark, function, is_missing, number, right, wrong
 
 BUFFER_BYTES = 150_000
 WINDOW_BYTES = 10 * 1_500
 """Ten packets: TCP's first window (RFC 6928)."""
 
 
-def check_first_windows(answer: Any) -> Verdict:
+def check_first_windows(answer: Any) -> Mark:
     """How many first windows of ten packets fit into a buffer of 150 KB at once."""
     return number(
         answer,
@@ -29,7 +29,7 @@ def goodput_bps(senders: int, size_bytes: float, rate_bps: float, timeout_s: flo
     return bits / (bits / rate_bps + timeout_s)
 
 
-def check_goodput(answer: Callable[[int, float, float, float], Any]) -> Verdict:
+def check_goodput(answer: Callable[[int, float, float, float], Any]) -> Mark:
     """The goodput of an incast with one timeout."""
     cases = [(16, 60e3, 10e9, 0.2), (40, 60e3, 10e9, 200e-6), (8, 1e6, 1e9, 0.01)]
     return function(
@@ -46,7 +46,7 @@ def idle_share(paths: int, flows: int) -> float:
     return (1 - 1 / paths) ** flows
 
 
-def check_idle_share(answer: Callable[[int, int], Any]) -> Verdict:
+def check_idle_share(answer: Callable[[int, int], Any]) -> Mark:
     """The expected share of unused uplinks under per-flow ECMP."""
     return function(
         answer,
@@ -66,7 +66,7 @@ def uplink_load(
     return load * hosts_per_leaf * host_gbps * leaving / (spines * uplink_gbps)
 
 
-def check_uplink_load(answer: Callable[..., Any]) -> Verdict:
+def check_uplink_load(answer: Callable[..., Any]) -> Mark:
     """The load of uplinks by that of hosts' links."""
     cases = [(0.5, 4, 8, 4, 10.0, 10.0), (0.8, 8, 8, 8, 10.0, 10.0), (0.6, 2, 16, 2, 25.0, 100.0)]
     return function(
@@ -78,7 +78,7 @@ def check_uplink_load(answer: Callable[..., Any]) -> Verdict:
     )
 
 
-def check_fat_tree(answer: Callable[[int], Any]) -> Verdict:
+def check_fat_tree(answer: Callable[[int], Any]) -> Mark:
     """Hosts, switches, and paths between pods of a fat-tree of k-port switches."""
     for k in (4, 6, 48):
         try:
@@ -86,13 +86,13 @@ def check_fat_tree(answer: Callable[[int], Any]) -> Verdict:
         except Exception as error:
             return wrong(f"fat_tree({k}) raised {type(error).__name__}: {error}")
         if is_missing(given):
-            return Verdict(False, NO_ANSWER)
+            return Mark(False, NO_ANSWER)
         if tuple(given) != (k**3 // 4, 5 * k * k // 4, (k // 2) ** 2):
             return wrong(f"fat_tree({k}) gives {given}. k pods have k/2 edge and k/2 aggregation switches each.")
     return right("With 48-port switches: 27,648 hosts, and 576 paths between any two pods.")
 
 
-def check_all_reduce(answer: Any) -> Verdict:
+def check_all_reduce(answer: Any) -> Mark:
     """The least time in ms of an all-reduce of 8 MB among 16 hosts at 100 Gb/s."""
     return number(
         answer,

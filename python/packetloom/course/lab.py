@@ -6,14 +6,14 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from packetloom.course.verdict import Verdict, function, number
+from packetloom.course.marks import Mark, function, number
 
 RATE_BPS = 1e9
 RTT_S = 231e-6
 """Of the path of sections 2 and 3, a packet's own times included."""
 
 
-def check_first_to_lose(answer: Any) -> Verdict:
+def check_first_to_lose(answer: Any) -> Mark:
     """How many hosts it takes to overflow 150 KB with their first windows alone."""
     return number(
         answer,
@@ -24,7 +24,7 @@ def check_first_to_lose(answer: Any) -> Verdict:
     )
 
 
-def check_delay(answer: Callable[[float, float], Any]) -> Verdict:
+def check_delay(answer: Callable[[float, float], Any]) -> Mark:
     """What a full buffer adds to a round trip."""
     cases = [((60e3, 1e9), 60e3 * 8 / 1e9), ((1e6, 100e9), 8e6 / 100e9), ((150e3, 10e9), 1.2e6 / 10e9)]
     return function(
@@ -36,7 +36,7 @@ def check_delay(answer: Callable[[float, float], Any]) -> Verdict:
     )
 
 
-def check_threshold(answer: Any) -> Verdict:
+def check_threshold(answer: Any) -> Mark:
     """The threshold in bytes above which a link with marks is never idle, by DCTCP's authors."""
     return number(
         answer,
@@ -52,7 +52,7 @@ def all_apart(flows: int, paths: int) -> float:
     return math.prod((paths - drawn) / paths for drawn in range(flows))
 
 
-def check_all_apart(answer: Callable[[int, int], Any]) -> Verdict:
+def check_all_apart(answer: Callable[[int, int], Any]) -> Mark:
     """The chance that a hash puts no two flows on one path."""
     return function(
         answer,

@@ -8,7 +8,8 @@ from typing import Any
 import polars as pl
 
 from packetloom.campaign.api import run
-from packetloom.course.verdict import NO_ANSWER, Verdict, function, is_missing, number, right, wrong
+from packetloom.common.percentiles import p99
+from packetloom.course.marks import NO_ANSWER, Mark, function, is_missing, number, right, wrong
 from packetloom.validate.theory.formulas import fifo_waiting
 
 PACKET_US = 12.0
@@ -17,7 +18,7 @@ P99_LIMIT_US = 100.0
 STEP = 0.05
 
 
-def check_predicted_wait(answer: Any) -> Verdict:
+def check_predicted_wait(answer: Any) -> Mark:
     """The mean wait in us of M/D/1 at load 0.95, with 12 us a packet."""
     expected = fifo_waiting(0.95, PACKET_US, PACKET_US**2)
     return number(
@@ -29,7 +30,7 @@ def check_predicted_wait(answer: Any) -> Verdict:
     )
 
 
-def check_waiting(answer: Callable[[float, float, float], Any]) -> Verdict:
+def check_waiting(answer: Callable[[float, float, float], Any]) -> Mark:
     """Pollaczek and Khinchine's mean wait as a function of load, mean and second moment of the service time."""
     moments = [(0.5, 12.0, 144.0), (0.7, 10.0, 200.0), (0.9, 120.0, 90_000.0), (0.1, 1.0, 1.5)]
     return function(
@@ -41,7 +42,7 @@ def check_waiting(answer: Callable[[float, float, float], Any]) -> Verdict:
     )
 
 
-def check_backlog(answer: Callable[[pl.DataFrame, float], Any]) -> Verdict:
+def check_backlog(answer: Callable[[pl.DataFrame, float], Any]) -> Mark:
     """Little's law on a table of flows: the mean number of packets that wait."""
     flows = pl.DataFrame({"fct_ns": [14_000.0, 26_000.0, 20_000.0], "best_fct_ns": [14_000.0, 14_000.0, 14_000.0]})
     other = pl.DataFrame({"fct_ns": [15_000.0, 15_000.0], "best_fct_ns": [14_000.0, 14_500.0]})
@@ -54,10 +55,10 @@ def check_backlog(answer: Callable[[pl.DataFrame, float], Any]) -> Verdict:
     )
 
 
-def check_load_for_tail(answer: Any) -> Verdict:
+def check_load_for_tail(answer: Any) -> Mark:
     """The greatest load, to within 0.05, at which 99 % of the packets wait at most 100 us: found by simulation."""
     if is_missing(answer):
-        return Verdict(False, NO_ANSWER)
+        return Mark(False, NO_ANSWER)
     if not isinstance(answer, int | float) or not 0 < answer < 1:
         return wrong("A load is a number between 0 and 1.")
     at, above = (_p99_wait_us(min(load, 0.99)) for load in (float(answer), float(answer) + STEP))
@@ -76,4 +77,4 @@ def _p99_wait_us(load: float) -> float:
         "run": {"loads": [load], "flows": 20_000, "seeds": 3},
     }
     flows = run(scenario, progress=False).to_polars("flows")
-    return float((flows["fct_ns"] - flows["best_fct_ns"]).quantile(0.99) or 0.0) / 1e3
+    return p99(flows["fct_ns"] - flows["best_fct_ns"]) / 1e3

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from packetloom.course.verdict import Verdict, function, number
+from packetloom.course.marks import Mark, function, number
 
 PAUSE_BYTES = 64
 
 
-def check_innocent(answer: Any) -> Verdict:
+def check_innocent(answer: Any) -> Mark:
     """What the innocent flow gets in Gb/s, where pauses alone bound what is on its way."""
     return number(
         answer,
@@ -30,7 +30,7 @@ def headroom_bytes(rate_bps: float, delay_s: float, packet_bytes: float) -> floa
     return 2 * rate_bps * delay_s / 8 + 3 * packet_bytes + PAUSE_BYTES
 
 
-def check_headroom(answer: Callable[[float, float, float], Any]) -> Verdict:
+def check_headroom(answer: Callable[[float, float, float], Any]) -> Mark:
     """The headroom that a link needs."""
     return function(
         answer,
@@ -53,7 +53,7 @@ def hpcc_utilisation(
     return min(queue_before, queue_now) / bdp + sent_bytes * 8 / seconds / rate_bps
 
 
-def check_hpcc(answer: Callable[..., Any]) -> Verdict:
+def check_hpcc(answer: Callable[..., Any]) -> Mark:
     """HPCC's measure of a link."""
     cases = [
         (0.0, 0.0, 12_500.0, 1e-6, 100e9, 8e-6),
@@ -69,7 +69,7 @@ def check_hpcc(answer: Callable[..., Any]) -> Verdict:
     )
 
 
-def check_dcqcn(answer: Any) -> Verdict:
+def check_dcqcn(answer: Any) -> Mark:
     """DCQCN's rate in Gb/s after three notifications, starting at 100."""
     return number(
         answer,
@@ -85,7 +85,7 @@ def packets_sent(loss: float, window: float) -> float:
     return 1 + loss * window
 
 
-def check_go_back_n(answer: Callable[[float, float], Any]) -> Verdict:
+def check_go_back_n(answer: Callable[[float, float], Any]) -> Mark:
     """The cost of go-back-N: packets sent for each packet of the flow."""
     return function(
         answer,

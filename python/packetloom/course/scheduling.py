@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import ArrayLike, NDArray
 
-from packetloom.course.verdict import NO_ANSWER, Verdict, function, is_missing, number, right, wrong
+from packetloom.course.marks import NO_ANSWER, Mark, function, is_missing, number, right, wrong
 from packetloom.validate.theory.formulas import processor_sharing_slowdown
 
 Job = tuple[float, float]
@@ -18,7 +18,7 @@ Job = tuple[float, float]
 MOST_JOBS = 20
 
 
-def check_sharing(answer: Any) -> Verdict:
+def check_sharing(answer: Any) -> Mark:
     """The slowdown of M/G/1 with processor sharing at load 0.9."""
     return number(
         answer,
@@ -39,7 +39,7 @@ def fcfs(starts: ArrayLike, services: ArrayLike) -> NDArray[np.float64]:
     return ends
 
 
-def check_fcfs(answer: Callable[[Sequence[float], Sequence[float]], Any]) -> Verdict:
+def check_fcfs(answer: Callable[[Sequence[float], Sequence[float]], Any]) -> Mark:
     """When each job ends, first come first served."""
     cases = [([0.0, 1.0, 2.0], [5.0, 1.0, 1.0]), ([0.0, 10.0], [5.0, 1.0]), ([3.0, 3.0, 20.0], [2.0, 4.0, 1.0])]
     for starts, services in cases:
@@ -48,7 +48,7 @@ def check_fcfs(answer: Callable[[Sequence[float], Sequence[float]], Any]) -> Ver
         except Exception as error:
             return wrong(f"fcfs({starts}, {services}) raised {type(error).__name__}: {error}")
         if is_missing(given):
-            return Verdict(False, NO_ANSWER)
+            return Mark(False, NO_ANSWER)
         expected = fcfs(starts, services)
         if np.shape(given) != expected.shape or not np.allclose(np.asarray(given, float), expected):
             return wrong(
@@ -77,7 +77,7 @@ def srpt_mean(jobs: Sequence[Job]) -> float:
     return total / len(jobs)
 
 
-def check_srpt(answer: Callable[[Sequence[Job]], Any]) -> Verdict:
+def check_srpt(answer: Callable[[Sequence[Job]], Any]) -> Mark:
     """The mean response time under SRPT."""
     cases: list[Sequence[Job]] = [
         [(0, 10), (1, 2), (2, 1)],
@@ -100,7 +100,7 @@ def losers(shortest: pl.DataFrame, shared: pl.DataFrame) -> float:
     return float((both["fct_ns"] > both["fct_ns_shared"]).mean())  # type: ignore[arg-type]
 
 
-def check_losers(answer: Callable[[pl.DataFrame, pl.DataFrame], Any]) -> Verdict:
+def check_losers(answer: Callable[[pl.DataFrame, pl.DataFrame], Any]) -> Mark:
     """The share of the flows that SRPT serves worse than sharing does."""
     keys = {"seed": [1, 1, 2, 2], "flow_id": [0, 1, 0, 1]}
     shortest = pl.DataFrame(keys | {"fct_ns": [5.0, 30.0, 7.0, 3.0]})
@@ -122,10 +122,10 @@ def met(jobs: Sequence[Job], order: Callable[[Job], float]) -> int:
     return count
 
 
-def check_overload(answer: Any) -> Verdict:
+def check_overload(answer: Any) -> Mark:
     """Jobs that all come at once, of which shortest first gets more in time than earliest deadline first."""
     if is_missing(answer):
-        return Verdict(False, NO_ANSWER)
+        return Mark(False, NO_ANSWER)
     try:
         jobs = [(float(takes), float(deadline)) for takes, deadline in answer]
     except (TypeError, ValueError):

@@ -7,9 +7,10 @@ from collections.abc import Iterable
 
 import polars as pl
 
+from packetloom.common.fairness import jain
 from packetloom.fabric_bench.cases import Case, seconds_of, size_of, source_flows
 from packetloom.fabric_bench.catalogue import Part, Row, TableOf, Test
-from packetloom.fabric_bench.measures import jfi, lost_ppm, mark_share, pauses_per_s, throughput_gbps
+from packetloom.fabric_bench.measures import lost_ppm, mark_share, pauses_per_s, throughput_gbps
 
 FAIR_WITHIN = 0.1
 WINDOW_PACKETS = 100
@@ -89,7 +90,7 @@ def convergence_rows(case: Case) -> Iterable[Row]:
         "first within (ms)": None if first is None else (times[first] - doubled) * 1e3,
         "converged after (ms)": converged,
         "within a tenth at the end (%)": 100 * float(close[-1].mean()),
-        "JFI at the end": jfi(numbers[-1].tolist()),
+        "JFI at the end": jain(numbers[-1]),
     }
 
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+import numpy as np
 import polars as pl
 
+from packetloom.common.fairness import jain
 from packetloom.fabric_bench.cases import Case, message_size, seconds_of, source_flows
 from packetloom.fabric_bench.catalogue import Part, Row, TableOf, Test
-from packetloom.fabric_bench.measures import jfi, lost_ppm, mark_share, pauses_per_s, throughput_gbps
+from packetloom.fabric_bench.measures import lost_ppm, mark_share, pauses_per_s, throughput_gbps
 from packetloom.fabric_bench.tables import byte_text
 
 BYTES_PER_TOKEN = 40_960
@@ -85,7 +87,7 @@ def _pairs(case: Case) -> Iterable[Row]:
         "aggregate (Gb/s)": throughput_gbps(flows),
         "each, mean (Gb/s)": sum(each) / len(each),
         "each, least (Gb/s)": min(each),
-        "JFI over pairs": jfi(each),
+        "JFI over pairs": jain(np.array(each)),
     }
 
 
@@ -98,7 +100,7 @@ def _incast(case: Case) -> Iterable[Row]:
         "throughput (Gb/s)": throughput_gbps(flows),
         "transfer, mean (us)": flows["fct_ns"].mean() / 1e3,  # type: ignore[operator]
         "transfer, last (us)": flows["fct_ns"].max() / 1e3,  # type: ignore[operator]
-        "JFI over workers": jfi(flows["goodput_gbps"].to_list()),
+        "JFI over workers": jain(flows["goodput_gbps"].to_numpy()),
         "marks per 100 packets": 100 * mark_share(case),
         "PAUSE/s": pauses_per_s(case),
         "paused (us)": 0.0 if pauses.is_empty() else float((pauses["until_ns"] - pauses["from_ns"]).sum()) / 1e3,

@@ -7,6 +7,7 @@ from typing import Any
 
 import polars as pl
 
+from packetloom.common.percentiles import p99
 from packetloom.fabric_bench.cases import Case, seconds_of, size_of
 from packetloom.fabric_bench.catalogue import Part, Row, TableOf, Test
 from packetloom.fabric_bench.collectives import BUS, operation_rows
@@ -111,7 +112,7 @@ def _failure(case: Case) -> Iterable[Row]:
         "fails": FAILURES.get(case.part, case.part),
         "balancing": case.scheme,
         "steady JCT (us)": _us(before.mean()),
-        "steady p99 (us)": _us(before.quantile(0.99, "linear")),
+        "steady p99 (us)": _us(p99(before) if before.len() else None),
         "steady iterations": before.len(),
         "JCT of the iteration hit (us)": _us(hit.max()),
         "JCT afterwards (us)": _us(after.mean()),

@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+import numpy as np
 import polars as pl
 
 from packetloom.common.confidence import half_interval
+from packetloom.common.fairness import jain
+from packetloom.common.percentiles import PERCENTILES
 from packetloom.fabric_bench.cases import Case
 
-PERCENTILES = {"p50": 0.5, "p95": 0.95, "p99": 0.99, "p99.9": 0.999}
 UPLINKS = ("leaf to spine", "leaf to aggregation", "rail to spine")
 
 TIMES = {"all-reduce": 2.0, "all-gather": 1.0, "reduce-scatter": 1.0, "all-to-all": 1.0}
@@ -28,12 +30,6 @@ def mmr(loads: Sequence[float]) -> float:
     return max(loads) / mean if mean else math.nan
 
 
-def jfi(loads: Sequence[float]) -> float:
-    """Jain's fairness index: 1 is even, 1/n is all on one."""
-    squares = sum(load * load for load in loads)
-    return sum(loads) ** 2 / (len(loads) * squares) if squares else math.nan
-
-
 def uplink_balance(ports: pl.DataFrame, flow_bytes: float | None = None) -> dict[str, float]:
     """MMR and JFI over each leaf's uplinks, the mean over leaves that sent, and the worst leaf's MMR.
 
@@ -49,7 +45,7 @@ def uplink_balance(ports: pl.DataFrame, flow_bytes: float | None = None) -> dict
     ratios = [mmr(loads) for loads in leaves]
     found["MMR of bytes"] = _mean(ratios)
     found["MMR, worst leaf"] = max(ratios, default=math.nan)
-    found["JFI"] = _mean([jfi(loads) for loads in leaves])
+    found["JFI"] = _mean([jain(np.array(loads, dtype=float)) for loads in leaves])
     return found
 
 

@@ -6,11 +6,12 @@ from collections.abc import Iterable
 
 import polars as pl
 
+from packetloom.common.percentiles import p99
 from packetloom.fabric_bench.balancing import order_row
 from packetloom.fabric_bench.cases import Case, message_size, size_of, source_flows
 from packetloom.fabric_bench.catalogue import Part, Row, TableOf, Test
 from packetloom.fabric_bench.congestion import convergence_rows, incast_rows, shared_part
-from packetloom.fabric_bench.measures import PERCENTILES, throughput_gbps, uplink_balance
+from packetloom.fabric_bench.measures import throughput_gbps, uplink_balance
 from packetloom.fabric_bench.rdma import way
 from packetloom.fabric_bench.tables import byte_text
 
@@ -85,7 +86,7 @@ def _retry(case: Case) -> Iterable[Row]:
         "damaged": faults[0]["probability"],
         "link retry": "LLR" if case.topology["link_retry"]["kind"] == "llr" else "none",
         "completion, mean (us)": times.mean() / 1e3,  # type: ignore[operator]
-        "completion, p99 (us)": times.quantile(PERCENTILES["p99"], "linear") / 1e3,  # type: ignore[operator]
+        "completion, p99 (us)": p99(times) / 1e3,
         "completion, max (us)": times.max() / 1e3,  # type: ignore[operator]
         "sent again by links": case.counter("replays"),
         "lost": case.counter("corrupted"),

@@ -95,7 +95,7 @@ class Lacking:
         return f"{names.get(self.a, self.a)}{at} has no value in B"
 
 
-class Comparison:
+class Sides:
     """Two sides and how they differ."""
 
     def __init__(self, a: Side, b: Side) -> None:
@@ -119,10 +119,10 @@ class Comparison:
         self.answer = Answer(restricted, self.pairs)
 
     @staticmethod
-    def parse(a: str, b: str) -> Comparison:
+    def parse(a: str, b: str) -> Sides:
         """From two sides as texts."""
         one = Side.parse(a)
-        return Comparison(one, Side.parse(b, one))
+        return Sides(one, Side.parse(b, one))
 
     def measure(self, name: str | None) -> Measure:
         """The statistic of that name; without one, the one that the scenario is about."""
@@ -165,16 +165,15 @@ class Comparison:
         if a is None or b is None:
             return None
         names = (measure.name, condition.text, one, other, a, b)
-        verdict = self.answer.verdict(measure, condition, other, one)
+        found = self.answer.comparison(measure, condition, other, one)
         worse = _times_as_bad(measure, a, b)
-        if verdict is None:
+        if found is None:
             return Compared(*names, None, None, None, None, False, False, worse, 0, None)
-        found = verdict.found
         if found.is_ratio:
             worse = found.value if measure.lower_is_better else 1 / found.value
-        needed = None if verdict.is_told else verdict.seeds_needed
-        bounds = found.value, found.low, found.high, verdict.corrected
-        return Compared(*names, *bounds, found.is_same, verdict.is_told, worse, found.seeds, needed)
+        needed = None if found.is_told else found.seeds_needed
+        bounds = found.value, found.low, found.high, found.corrected
+        return Compared(*names, *bounds, found.is_same, found.is_told, worse, found.seeds, needed)
 
     def unchanged(self) -> str:
         """Whether the simulations are the same, case by case, where both sides have them."""
@@ -216,9 +215,9 @@ def compare(
     else:
         if base is not None:
             raise ArgumentError("base goes with along")
-        comparison = Comparison.parse(str(a), str(b))
-        measure = comparison.measure(by)
-        rows, lacking = list(comparison.rows(measure)), comparison.lacking(measure)
+        sides = Sides.parse(str(a), str(b))
+        measure = sides.measure(by)
+        rows, lacking = list(sides.rows(measure)), sides.lacking(measure)
     kinds = {"str": pl.String, "float": pl.Float64, "int": pl.Int64, "bool": pl.Boolean}
     schema = {one.name: kinds[str(one.type).removesuffix(" | None")] for one in fields(Compared)}
     return pl.DataFrame(as_json(rows, lacking), schema=schema)
@@ -288,59 +287,59 @@ def times_said(times: float | None) -> str:
     return f"{times:.{digits}g} times"
 
 
-def print_comparison(comparison: Comparison, console: Console, by: str | None = None) -> list[Compared]:
+def print_comparison(sides: Sides, console: Console, by: str | None = None) -> list[Compared]:
     """What there is to say, and a table; gives the rows of the statistic that decides."""
-    measure = comparison.measure(by)
-    answer = comparison.answer
-    for side, letter in ((comparison.a, "A"), (comparison.b, "B")):
+    measure = sides.measure(by)
+    answer = sides.answer
+    for side, letter in ((sides.a, "A"), (sides.b, "B")):
         name = f"{side.results.path}{f', {side.scheme}' if side.scheme else ''}"
         console.print(f"{letter}: {name}, by {builds_text(builds_of(side.results.rows()))}")
-    if same := comparison.unchanged():
+    if same := sides.unchanged():
         console.print(same)
     console.print()
-    setting = setting_text(comparison.several, answer.question.flows)
-    if len(comparison.pairs) == 1 and answer.question.conditions:
+    setting = setting_text(sides.several, answer.question.flows)
+    if len(sides.pairs) == 1 and answer.question.conditions:
         for sentence in sentences(answer, setting):
             console.print(sentence.text)
     elif told := warning(answer.question):
         console.print(told)
     for one in [measure, *(other for other in answer.question.measures if other is not measure)]:
-        rows = list(comparison.rows(one))
+        rows = list(sides.rows(one))
         different = [row for row in rows if not row.same]
         console.print()
         if different:
-            console.print(_table(one, different, comparison))
+            console.print(_table(one, different, sides))
         if alike := len(rows) - len(different):
             what = "rows are" if alike > 1 else "row is"
             console.print(
                 f"{_title(one)}: {alike} {'more ' if different else ''}{what} the same in every seed", style="dim"
             )
-    for lacking in comparison.lacking(measure):
-        console.print(lacking.text(comparison.names), markup=False)
-    console.print(_note(comparison, measure), style="dim")
-    for name in comparison.only:
+    for lacking in sides.lacking(measure):
+        console.print(lacking.text(sides.names), markup=False)
+    console.print(_note(sides, measure), style="dim")
+    for name in sides.only:
         console.print(f"only on one side: {name}", style="dim")
-    return list(comparison.rows(measure))
+    return list(sides.rows(measure))
 
 
-def _table(measure: Measure, rows: Sequence[Compared], comparison: Comparison) -> Table:
+def _table(measure: Measure, rows: Sequence[Compared], sides: Sides) -> Table:
     table = Table(title=_title(measure), box=box.SIMPLE_HEAD, title_justify="left", title_style="bold", pad_edge=False)
-    has_condition, has_names = any(row.condition for row in rows), len(comparison.pairs) > 1
+    has_condition, has_names = any(row.condition for row in rows), len(sides.pairs) > 1
     for heading in [*(["at"] if has_condition else []), *(["scheme"] if has_names else [])]:
         table.add_column(heading, overflow="fold", min_width=8)
     for heading in ("A", "B", "B / A" if measure.by_ratio else "B - A", "95 % interval"):
         table.add_column(heading, justify="right", no_wrap=True)
     table.add_column("told apart")
-    conditions = {one.text: one for one in comparison.answer.question.conditions}
+    conditions = {one.text: one for one in sides.answer.question.conditions}
     for row in rows:
         here = conditions[row.condition]
         a, b = (
             said_within(mean, None if has_names else measure.half(name, here), measure.unit)
             for name, mean in ((row.a, row.a_mean), (row.b, row.b_mean))
         )
-        verdict = comparison.answer.verdict(measure, here, row.b, row.a)
-        text, bounds = ("", "") if verdict is None else comparison_text(verdict.found, measure, signed=True)
-        named = [*([row.condition] if has_condition else []), *([comparison.names[row.a]] if has_names else [])]
+        found = sides.answer.comparison(measure, here, row.b, row.a)
+        text, bounds = ("", "") if found is None else comparison_text(found, measure, signed=True)
+        named = [*([row.condition] if has_condition else []), *([sides.names[row.a]] if has_names else [])]
         table.add_row(*named, a, b, text, bounds, _told(row))
     return table
 
@@ -357,10 +356,10 @@ def _told(row: Compared) -> str:
     return f"no; {row.seeds_needed:,} seeds might" if row.seeds_needed else "no"
 
 
-def _note(comparison: Comparison, measure: Measure) -> str:
-    if comparison.answer.question.seeds < 2:
+def _note(sides: Sides, measure: Measure) -> str:
+    if sides.answer.question.seeds < 2:
         return "one seed: nothing can be said about how sure this is; run both with several (run.seeds)"
-    tests = comparison.answer.tested(measure)
+    tests = sides.answer.tested(measure)
     holm = f", Holm's correction over {tests} comparisons of each statistic" if tests > 1 else ""
     return f"paired by seed; told apart: at 95 %{holm}"
 
@@ -370,17 +369,16 @@ def rows_along(found: Along, measure: Measure) -> Iterator[Compared]:
     for here in found.answer.question.conditions:
         for value in found.others:
             a, b = measure.mean(found.base, here), measure.mean(value, here)
-            verdict = found.verdict(value, here, measure)
-            if a is None or b is None or verdict is None:
+            own = found.comparison(value, here, measure)
+            if a is None or b is None or own is None:
                 continue
-            own = verdict.found
             worse = _times_as_bad(measure, a, b)
             if own.is_ratio:
                 worse = own.value if measure.lower_is_better else 1 / own.value
-            needed = None if verdict.is_told else verdict.seeds_needed
-            bounds = own.value, own.low, own.high, verdict.corrected
+            needed = None if own.is_told else own.seeds_needed
+            bounds = own.value, own.low, own.high, own.corrected
             names = (measure.name, here.text, found.base, value, a, b)
-            yield Compared(*names, *bounds, own.is_same, verdict.is_told, worse, own.seeds, needed)
+            yield Compared(*names, *bounds, own.is_same, own.is_told, worse, own.seeds, needed)
 
 
 def lacking_along(found: Along, measure: Measure) -> list[Lacking]:

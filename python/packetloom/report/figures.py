@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import polars as pl
 
-from packetloom.common.confidence import PERCENTILES
+from packetloom.common.percentiles import PERCENTILES
 from packetloom.common.suggest import meant
 from packetloom.errors import PacketloomError
 from packetloom.report.panels import Band, Curve, Dots, Panel, apart, mark_json

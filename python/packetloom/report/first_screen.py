@@ -9,11 +9,11 @@ from packetloom.common.quantities import axis_scale, axis_value_text, said_withi
 from packetloom.report.html import Cell, Page
 from packetloom.report.measures import Condition, Measure, Question, competitors
 from packetloom.report.panels import Curve, Dots, Panel, panel_json
-from packetloom.report.ranking import Answer, Verdict, comparison_text
+from packetloom.report.ranking import Answer, comparison_text
 from packetloom.report.sentences import Row, sentences
 from packetloom.scenario.plan import Parameter
 from packetloom.stats.curves import Style, style_at, styles
-from packetloom.stats.paired import MOST_SEEDS
+from packetloom.stats.paired import MOST_SEEDS, Comparison
 from packetloom.store.results import Results
 
 MOST_PANELS = 12
@@ -216,11 +216,11 @@ def _lines_of(answer: Answer, measure: Measure) -> tuple[list[str], list[list[st
             value = Cell(text if stopped is None else f"{text} ({stopped.text})", one in best)
             is_reference = one in question.references and one not in question.rivals
             name = f"{one} (reference)" if is_reference else one
-            verdict = None
+            found = None
             if first is not None and one != first and stopped is None:
-                verdict = answer.verdict(measure, here, one, first)
-            cells = _cells(verdict, measure, has_seeds)
-            if verdict is not None and has_seeds and first is not None and answer.is_small(measure, here, one, first):
+                found = answer.comparison(measure, here, one, first)
+            cells = _cells(found, measure, has_seeds)
+            if found is not None and has_seeds and first is not None and answer.is_small(measure, here, one, first):
                 cells[3:] = ["alike", ""]
             rows.append([*([here.text] if has_condition else []), name, value, *cells])
             holds.append(Row(measure.name, here, one))
@@ -231,29 +231,29 @@ def _lines_of(answer: Answer, measure: Measure) -> tuple[list[str], list[list[st
     return header, rows, holds
 
 
-def _cells(verdict: Verdict | None, measure: Measure, has_seeds: bool) -> list[str]:
-    if verdict is None:
+def _cells(found: Comparison | None, measure: Measure, has_seeds: bool) -> list[str]:
+    if found is None:
         return ["", *(["", "", "", ""] if has_seeds else [])]
-    text, bounds = comparison_text(verdict.found, measure, signed=True)
+    text, bounds = comparison_text(found, measure, signed=True)
     if not has_seeds:
         return [text]
-    if verdict.corrected is None:
+    if found.corrected is None:
         return [text, bounds, "", "", ""]
-    p = "< 0.001" if verdict.corrected < 0.001 else f"{verdict.corrected:.3f}"
-    return [text, bounds, p, "yes" if verdict.is_told else "no", "" if verdict.is_told else _needed(verdict)]
+    p = "< 0.001" if found.corrected < 0.001 else f"{found.corrected:.3f}"
+    return [text, bounds, p, "yes" if found.is_told else "no", "" if found.is_told else _needed(found)]
 
 
-def _needed(verdict: Verdict) -> str:
-    needed = verdict.seeds_needed
-    return f"> {MOST_SEEDS:,}" if needed is None else f"{max(needed, verdict.found.seeds + 1):,}"
+def _needed(found: Comparison) -> str:
+    needed = found.seeds_needed
+    return f"> {MOST_SEEDS:,}" if needed is None else f"{max(needed, found.seeds + 1):,}"
 
 
 def _all_pairs(page: Page, answer: Answer, measure: Measure, here: Condition) -> None:
     ranked = [one for one, _ in answer.ranked(measure, here)]
     rows = []
     for better, worse in combinations(ranked, 2):
-        verdict = answer.verdict(measure, here, worse, better)
-        rows.append([worse, better, *_cells(verdict, measure, True)])
+        found = answer.comparison(measure, here, worse, better)
+        rows.append([worse, better, *_cells(found, measure, True)])
     compared = "ratio" if measure.by_ratio else "difference"
     header = ["scheme", "beside", compared, "95 % interval", "p (Holm)", "told apart", "seeds\nto tell"]
     page.table(header, rows, text_columns=2)

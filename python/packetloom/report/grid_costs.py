@@ -22,10 +22,11 @@ from packetloom.report.measures import (
     question_of,
     renamed_rows,
 )
-from packetloom.report.ranking import Answer, Pair, Verdict, comparison_text
+from packetloom.report.ranking import Answer, Pair, comparison_text
 from packetloom.report.sentences import Name, Number, Part, Row, Sentence
 from packetloom.scenario.plan import Parameter
 from packetloom.stats.curves import Style, as_list, style_at
+from packetloom.stats.paired import Comparison
 from packetloom.store.case_rows import EVERY_CASE_HAS, CaseRow
 from packetloom.store.results import Results
 
@@ -73,9 +74,9 @@ class Along:
         for here in self.answer.question.conditions:
             yield from ((here, value) for value in self.values if (value, here) in self.there)
 
-    def verdict(self, value: str, here: Condition, measure: Measure | None = None) -> Verdict | None:
+    def comparison(self, value: str, here: Condition, measure: Measure | None = None) -> Comparison | None:
         """How a value compares with the first, of a scheme."""
-        return self.answer.verdict(measure or self.measure, here, value, self.base)
+        return self.answer.comparison(measure or self.measure, here, value, self.base)
 
 
 def axis_name(axis: str) -> str:
@@ -205,41 +206,41 @@ def _cost(found: Along, value: str, here: Condition) -> Iterator[Part]:
             yield f" {stopped[at, here].text}"
             yield f" at {found.base}" if at == found.base else ""
             return
-    verdict = found.verdict(value, here)
-    if verdict is None:
+    compared = found.comparison(value, here)
+    if compared is None:
         return
     row = Row(f"{found.axis} {measure.name}", here, value)
-    if verdict.found.is_same:
+    if compared.is_same:
         yield " not at all, to the last bit"
         return
     if found.answer.is_small(measure, here, value, found.base):
         yield f" by less than {100 * found.answer.question.alike:g} %"
         return
-    text, bounds = comparison_text(verdict.found, measure, signed=True)
+    text, bounds = comparison_text(compared, measure, signed=True)
     yield " "
     yield Number(text, row)
-    yield " times" if verdict.found.is_ratio else ""
+    yield " times" if compared.is_ratio else ""
     if bounds:
         yield " ("
         yield Number(bounds, row, is_interval=True)
         yield ")"
     if found.answer.is_within_drift(measure, here, value, found.base):
         yield ", which is no more than it drifts over the run"
-    elif not verdict.is_told:
-        yield f", which {verdict.doubt}" if bounds else ", in the one seed that was run"
+    elif not compared.is_told:
+        yield f", which {compared.doubt}" if bounds else ", in the one seed that was run"
 
 
 def table_along(found: Along, measure: Measure) -> Iterator[list[str]]:
     """A line for each scheme and value: scheme, point of the other axes, value, statistic, ratio, interval, told."""
     for here, value in found.lines():
         cells = [scheme_of(here), point_of(here).text, value, value_said(found, measure, value, here)]
-        verdict = None if value == found.base else found.verdict(value, here, measure)
-        if verdict is None or (value, here) in found.answer.question.stopped:
+        compared = None if value == found.base else found.comparison(value, here, measure)
+        if compared is None or (value, here) in found.answer.question.stopped:
             yield [*cells, "", "", ""]
             continue
-        text, bounds = comparison_text(verdict.found, measure, signed=True)
+        text, bounds = comparison_text(compared, measure, signed=True)
         is_small = found.answer.is_small(measure, here, value, found.base)
-        told = "alike" if is_small else "" if verdict.corrected is None else "yes" if verdict.is_told else "no"
+        told = "alike" if is_small else "" if compared.corrected is None else "yes" if compared.is_told else "no"
         yield [*cells, text, bounds, told]
 
 

@@ -118,8 +118,8 @@ def _at(found: Along, value: str, here: Condition) -> tuple[float | None, float 
         return None, None, None
     if value == found.base:
         return (1.0 if found.measure.by_ratio else 0.0) if (value, here) in found.measure.values else None, None, None
-    verdict = found.verdict(value, here)
-    return (None, None, None) if verdict is None else (verdict.found.value, verdict.found.low, verdict.found.high)
+    own = found.comparison(value, here)
+    return (None, None, None) if own is None else (own.value, own.low, own.high)
 
 
 def write_along(page: Page, several: Sequence[Results], figure: Figure) -> None:

@@ -4,50 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import combinations, product
 from typing import Literal
 
 import numpy as np
 
-from packetloom.common.confidence import CONFIDENCE
 from packetloom.common.quantities import significant
 from packetloom.report.drift_words import drift_of
 from packetloom.report.measures import Condition, Measure, Question
-from packetloom.stats.paired import Comparison, compare, holm, seeds_to_tell
-
-
-@dataclass(frozen=True, slots=True)
-class Verdict:
-    """How much more `one` has than `other` under a condition, and whether that is told from chance."""
-
-    found: Comparison
-    corrected: float | None
-    """The p value after Holm's correction; None with one seed."""
-    comparisons: int
-
-    @property
-    def is_told(self) -> bool:
-        """Whether the seeds tell the two apart."""
-        return self.corrected is not None and self.corrected <= 1 - CONFIDENCE + 1e-12
-
-    @property
-    def seeds_needed(self) -> int | None:
-        """How many seeds would probably tell them apart; None if more than a thousand, or if unknown."""
-        return seeds_to_tell(self.found, self.comparisons)
-
-    @property
-    def doubt(self) -> str:
-        """That the difference may be chance; of one whose interval alone would show it, among how many comparisons."""
-        low, high, none = self.found.low, self.found.high, 1.0 if self.found.is_ratio else 0.0
-        if self.comparisons > 1 and low is not None and high is not None and not low <= none <= high:
-            return f"may be chance as one of {self.comparisons} comparisons"
-        return "may be chance"
-
-    def flipped(self) -> Verdict:
-        """How much more `other` has than `one`."""
-        return replace(self, found=self.found.flipped())
-
+from packetloom.stats.paired import Comparison, compare, corrected_together
 
 Pair = tuple[str, str]
 Kind = Literal["best", "same", "alike", "untold", "drifting", "one seed", "alone", "nothing"]
@@ -74,33 +40,28 @@ class Answer:
     def __init__(self, question: Question, pairs: Sequence[Pair] | None = None) -> None:
         self.question = question
         self.pairs = tuple(combinations(question.rivals, 2)) if pairs is None else tuple(pairs)
-        self._verdicts = {one.name: self._compared(one) for one in question.measures}
+        self._comparisons = {one.name: self._compared(one) for one in question.measures}
 
-    def verdict(self, measure: Measure, condition: Condition, one: str, other: str) -> Verdict | None:
+    def comparison(self, measure: Measure, condition: Condition, one: str, other: str) -> Comparison | None:
         """How `one` compares with `other`; uncorrected where a reference is part of it."""
-        known = self._verdicts[measure.name]
+        known = self._comparisons[measure.name]
         if (found := known.get((condition, one, other))) is not None:
             return found
         if (found := known.get((condition, other, one))) is not None:
             return found.flipped()
-        alone = _compare(measure, condition, one, other)
-        return None if alone is None else Verdict(alone, None, 1)
+        return _compare(measure, condition, one, other)
 
     def tested(self, measure: Measure) -> int:
         """How many comparisons of a statistic are corrected for."""
-        return sum(one.corrected is not None for one in self._verdicts[measure.name].values())
+        return sum(one.corrected is not None for one in self._comparisons[measure.name].values())
 
-    def _compared(self, measure: Measure) -> Mapping[tuple[Condition, str, str], Verdict]:
+    def _compared(self, measure: Measure) -> Mapping[tuple[Condition, str, str], Comparison]:
         found = {
             (condition, one, other): comparison
             for condition, (one, other) in product(self.question.conditions, self.pairs)
             if (comparison := _compare(measure, condition, one, other)) is not None
         }
-        corrected = holm([one.p for one in found.values()])
-        tests = max(1, sum(one is not None for one in corrected))
-        return {
-            key: Verdict(comparison, p, tests) for (key, comparison), p in zip(found.items(), corrected, strict=True)
-        }
+        return dict(zip(found, corrected_together(list(found.values())), strict=True))
 
     def ranked(self, measure: Measure, condition: Condition) -> list[tuple[str, float]]:
         """Those that can be best, from the best to the worst, with their means over the seeds that all of them have.
@@ -129,10 +90,10 @@ class Answer:
     def is_small(self, measure: Measure, condition: Condition, one: str, other: str) -> bool:
         """Whether the two are alike: the difference is small and told from chance, or its whole interval is small, or
         nothing is known of chance."""
-        verdict = self.verdict(measure, condition, one, other)
-        if verdict is None:
+        found = self.comparison(measure, condition, one, other)
+        if found is None:
             return False
-        found, margin = verdict.found, self.margin(measure, condition, one, other)
+        margin = self.margin(measure, condition, one, other)
         if not found.is_ratio and measure.unit != "share":  # a part of the other's, as of a limit that was found
             margin *= abs(measure.mean(other, condition) or 0.0)
 
@@ -142,7 +103,7 @@ class Answer:
             )
 
         ends = [one for one in (found.low, found.high) if one is not None]
-        return found.is_same or (is_within(found.value) and (verdict.is_told or all(map(is_within, ends))))
+        return found.is_same or (is_within(found.value) and (found.is_told or all(map(is_within, ends))))
 
     def drift(self, measure: Measure, condition: Condition, one: str, other: str) -> tuple[str, float]:
         """Which of the two drifts further over the run, and how far, as a fraction of its mean."""
@@ -160,10 +121,10 @@ class Answer:
 
     def is_beaten(self, measure: Measure, condition: Condition, one: str, by: str) -> bool:
         """Whether one is worse by more than chance, and by more than what is called alike."""
-        verdict = self.verdict(measure, condition, one, by)
-        if verdict is None or not verdict.is_told or self.is_small(measure, condition, one, by):
+        found = self.comparison(measure, condition, one, by)
+        if found is None or not found.is_told or self.is_small(measure, condition, one, by):
             return False
-        return (verdict.found.mean > 0) == measure.lower_is_better
+        return (found.mean > 0) == measure.lower_is_better
 
     def outcome(self, measure: Measure, condition: Condition) -> Outcome:
         """What came out under a condition."""
@@ -179,9 +140,9 @@ class Answer:
             *(one for one in others if one in adrift or not self.is_beaten(measure, condition, one, first)),
         )
         beside = leaders[1:]
-        verdicts = [self.verdict(measure, condition, one, first) for one in beside]
+        compared = [self.comparison(measure, condition, one, first) for one in beside]
         small = tuple(one for one in beside if self.is_small(measure, condition, one, first))
-        if beside and all(one is not None and one.found.is_same for one in verdicts):
+        if beside and all(one is not None and one.is_same for one in compared):
             return Outcome("same", leaders)
         if others[0] in adrift:
             return Outcome("drifting", leaders if self.question.seeds > 1 else (first, *adrift))

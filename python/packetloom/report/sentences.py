@@ -12,9 +12,9 @@ from typing import Literal
 from packetloom.common.quantities import in_percent, said, said_within
 from packetloom.report.drift_words import how_steady, not_steady, warning
 from packetloom.report.measures import STALLED, UNMEASURED, Condition, Measure, Question, question_of
-from packetloom.report.ranking import Answer, Verdict, comparison_text
+from packetloom.report.ranking import Answer, comparison_text
 from packetloom.stats.curves import SomeResults
-from packetloom.stats.paired import MOST_SEEDS
+from packetloom.stats.paired import MOST_SEEDS, Comparison
 
 Answers = Literal["steady", "compared", "best", "sure", "more"]
 MOST_NAMED = 6
@@ -241,9 +241,9 @@ def _not_told_apart(answer: Answer, measure: Measure, here: Condition) -> Iterat
 
     def doubtful(one: str, has: str) -> Iterator[Part]:
         yield from _beside(answer, measure, here, one, first, has=has)
-        verdict = answer.verdict(measure, here, one, first)
         if one in leaders:
-            yield f", which {verdict.doubt if verdict else 'may be chance'}"
+            found = answer.comparison(measure, here, one, first)
+            yield f", which {found.doubt if found else 'may be chance'}"
 
     rival = next(one for one in leaders[1:] if not answer.is_small(measure, here, one, first))
     beaten = next((one for one in others[:-1] if one not in leaders), None)
@@ -393,13 +393,13 @@ def _beside(
     mean = measure.mean(entity, here)
     assert mean is not None
     row = Row(measure.name, here, entity)
-    verdict = answer.verdict(measure, here, entity, best)
-    if verdict is None:  # no ratio, as of a zero, or no seed in common
+    found = answer.comparison(measure, here, entity, best)
+    if found is None:  # no ratio, as of a zero, or no seed in common
         yield has
         yield Number(said_within(mean, measure.half(entity, here), measure.unit), row)
         return
-    text, bounds = comparison_text(verdict.found, measure)
-    if verdict.found.is_ratio:
+    text, bounds = comparison_text(found, measure)
+    if found.is_ratio:
         yield has
         yield Number(text, row)
         yield " times that"
@@ -429,10 +429,10 @@ def _sure(answer: Answer, measure: Measure, here: Condition) -> Iterator[Part]:
         return
     best = ranked[0][0]
     others = [one for one, _ in ranked if one != best]
-    found = {one: answer.verdict(measure, here, one, best) for one in others}
-    known = {one: verdict for one, verdict in found.items() if verdict is not None and not verdict.found.is_same}
+    compared = {one: answer.comparison(measure, here, one, best) for one in others}
+    known = {one: found for one, found in compared.items() if found is not None and not found.is_same}
     alike = [one for one in known if answer.is_small(measure, here, one, best)]
-    told = [one for one, verdict in known.items() if verdict.is_told]
+    told = [one for one, found in known.items() if found.is_told]
     untold = [one for one in known if one not in told]
     tests = answer.tested(measure)
     corrected = f" (95 %{f', Holm over {tests} comparisons' if tests > 1 else ''})"
@@ -442,9 +442,9 @@ def _sure(answer: Answer, measure: Measure, here: Condition) -> Iterator[Part]:
     if len(alike) == len(known):
         yield f"What differs by less than {100 * question.alike:g} % is called alike (run.alike), sure or not."
         return
-    known = {one: verdict for one, verdict in known.items() if one not in alike}
+    known = {one: found for one, found in known.items() if one not in alike}
     told, untold = ([one for one in names if one in known] for names in (told, untold))
-    if all(verdict.found.is_exact for verdict in known.values()):
+    if all(found.is_exact for found in known.values()):
         yield f"All {question.seeds} seeds gave exactly the same {'ratios' if measure.by_ratio else 'differences'}."
         return
     yield f"{_capital(_count(question.seeds, 'seed'))} "
@@ -474,7 +474,7 @@ def _sure(answer: Answer, measure: Measure, here: Condition) -> Iterator[Part]:
 
 
 def _untold(
-    answer: Answer, measure: Measure, here: Condition, known: Mapping[str, Verdict], untold: Sequence[str], best: str
+    answer: Answer, measure: Measure, here: Condition, known: Mapping[str, Comparison], untold: Sequence[str], best: str
 ) -> Iterator[Part]:
     """What can't be told from the best, and how many seeds would."""
     shown = untold[:MOST_PAIRS_TOLD]
@@ -488,7 +488,7 @@ def _untold(
             yield " (about "
             yield Number(f"{needed:,}", row)
             yield " seeds would)"
-        elif known[one].found.mean:
+        elif known[one].mean:
             yield " ("
             yield Number(f"more than {MOST_SEEDS:,}", row)
             yield " seeds would be needed)"

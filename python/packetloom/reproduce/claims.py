@@ -6,13 +6,12 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from packetloom.common.files import write_json
 from packetloom.errors import PacketloomError
+from packetloom.stats.verdict import COLOURS, Verdict, lies_in
 from packetloom.store.results import Results
-
-Verdict = Literal["holds", "differs", "not comparable"]
 
 BESIDE = "beside the verdict"
 """What numbers that do not decide are called."""
@@ -35,7 +34,7 @@ class Measured:
     @property
     def holds(self) -> bool:
         """Whether the value lies in the band."""
-        return self.band[0] <= self.value <= self.band[1]
+        return lies_in(self.band, self.value)
 
 
 class NotComparable(Exception):  # noqa: N818 it is a verdict, not an error
@@ -158,7 +157,6 @@ def print_findings(findings: Sequence[Finding]) -> None:
 
     from packetloom.common.terminal import console
 
-    colours = {"holds": "green", "differs": "red", "not comparable": "yellow"}
     screen = console()
     table = Table(header_style="bold", show_lines=True)
     for heading in ("id", "claim", "in the paper", "measured", "band", "verdict"):
@@ -166,7 +164,7 @@ def print_findings(findings: Sequence[Finding]) -> None:
     for finding in findings:
         claim, verdict = finding.claim, finding.verdict
         texts = (claim.claim, claim.paper, finding.measured_text(), claim.band)
-        table.add_row(claim.id, *texts, Text(verdict, style=colours[verdict]))
+        table.add_row(claim.id, *texts, Text(verdict, style=COLOURS[verdict]))
     screen.print(table)
     screen.print(tally(findings))
 

@@ -9,12 +9,15 @@ from dataclasses import dataclass
 import polars as pl
 
 from packetloom.reproduce.claims import Measured, NotComparable
+from packetloom.stats.paired import ratios_by_seed
 from packetloom.stats.summary import over_seeds, polars_frame
 from packetloom.store.case_rows import CaseRow
 from packetloom.store.results import Results
 
 NO_LIMIT = float("inf")
 Runs = Mapping[str, Results]
+PerSeed = list[tuple[int | None, float]]
+Statistic = Callable[[pl.DataFrame], float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,12 +55,27 @@ def interval_of(values: Iterable[tuple[int | None, float]], what: str) -> Interv
     )
 
 
+def ratio(over: Iterable[tuple[int | None, float]], under: Iterable[tuple[int | None, float]], what: str) -> Interval:
+    """The mean over seeds of how many times one value is another, and its interval.
+
+    Of the ratios themselves, as papers average them; `packetloom compare` takes the mean of their logarithms.
+    """
+    return interval_of(ratios_by_seed(over, dict(under)), what)
+
+
 def per_case(results: Results, columns: Sequence[str]) -> list[tuple[CaseRow, pl.DataFrame]]:
     """Every case with these columns of its measured flows."""
     return [
         (row, polars_frame(flows).filter("measured"))
         for row, flows in results.partitions("flows", (*columns, "measured"))
     ]
+
+
+def axis_value(row: CaseRow, axis: str) -> float:
+    """What a case has for the axis whose name ends so."""
+    value = next(value for name, value in row.parameters.items() if name.endswith(axis))
+    assert value is not None
+    return float(value)
 
 
 def within(value: float, share: float) -> tuple[float, float]:

@@ -12,6 +12,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from packetloom.common import arguments
+from packetloom.common.percentiles import p99, percentiles
 from packetloom.common.quantities import axis_text
 from packetloom.errors import PacketloomError
 from packetloom.stats.collectives import bus_gbps, operations_of
@@ -235,7 +236,7 @@ def reordering(results: SomeResults) -> pl.DataFrame:
             sums = polars_frame(table.select(columns)).select(
                 (pl.col("reordered").sum() / sent).alias("late"),
                 (pl.col("path_changes").sum() / sent).alias("changes"),
-                pl.col("reordering_bytes").cast(pl.Float64).quantile(0.99, "linear").alias("held_bytes"),
+                p99(pl.col("reordering_bytes").cast(pl.Float64)).alias("held_bytes"),
             )
             label = renamed.get(row.label, row.label)
             frames.append(
@@ -365,6 +366,6 @@ def _by_size(
     for index in np.unique(place):
         chosen = place == index
         here = slowdown[chosen]
-        values = (here.mean(), *np.quantile(here, (0.5, 0.95, 0.99)))
-        for statistic, value in zip(SIZE_STATISTICS, values, strict=True):
-            yield seed, int(index), float(size[chosen].mean()), statistic, float(value), int(chosen.sum())
+        values = {"mean": float(here.mean()), **percentiles(here)}
+        for statistic in SIZE_STATISTICS:
+            yield seed, int(index), float(size[chosen].mean()), statistic, values[statistic], int(chosen.sum())

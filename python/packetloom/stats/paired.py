@@ -8,8 +8,9 @@ Statistics 6, 1979): the chance that any of them is told apart by accident is at
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 import numpy as np
 
@@ -17,6 +18,7 @@ from packetloom import _core
 from packetloom.common.confidence import CONFIDENCE, t_quantile
 
 BySeed = Mapping[int, float]
+Seed = TypeVar("Seed")
 POWER = 0.8
 """The chance to tell a difference, if it is what it seems, that a number of seeds has to give."""
 MOST_SEEDS = 1000
@@ -38,6 +40,29 @@ class Comparison:
     deviation: float | None
     p: float | None
     """Of the two-sided t test, before any correction; None where there is nothing to test: the same in every seed."""
+    corrected: float | None = None
+    """The p value after Holm's correction (`corrected_together`); None where nothing was corrected or tested."""
+    comparisons: int = 1
+    """How many were corrected together."""
+
+    @property
+    def is_told(self) -> bool:
+        """Whether the seeds tell the two apart, after the correction."""
+        return self.corrected is not None and self.corrected <= 1 - CONFIDENCE + 1e-12
+
+    @property
+    def seeds_needed(self) -> int | None:
+        """How many seeds would probably tell them apart; None if more than a thousand, or if unknown."""
+        return seeds_to_tell(self, self.comparisons)
+
+    @property
+    def doubt(self) -> str:
+        """That the difference may be chance; of one whose interval alone would show it, among how many comparisons."""
+        none = 1.0 if self.is_ratio else 0.0
+        excludes_none = self.low is not None and self.high is not None and not self.low <= none <= self.high
+        if self.comparisons > 1 and excludes_none:
+            return f"may be chance as one of {self.comparisons} comparisons"
+        return "may be chance"
 
     @property
     def is_same(self) -> bool:
@@ -60,13 +85,21 @@ class Comparison:
         return None if one is None else 1 / one if self.is_ratio else -one
 
 
+def ratios_by_seed(one: Iterable[tuple[Seed, float]], other: Mapping[Seed, float]) -> list[tuple[Seed, float]]:
+    """Each value of `one` over what `other` has in the same seed, where it has any: both saw the same flows."""
+    return [(seed, value / other[seed]) for seed, value in one if seed in other]
+
+
 def compare(one: BySeed, other: BySeed, *, ratio: bool = True) -> Comparison | None:
     """How much more `one` has than `other`, over the seeds that both have; None if there is none, or no ratio."""
     seeds = sorted(one.keys() & other.keys())
-    mine, theirs = (np.array([values[seed] for seed in seeds], dtype=float) for values in (one, other))
-    if not seeds or (ratio and (min(mine.min(), theirs.min()) <= 0)):
+    mine, theirs = ({seed: float(values[seed]) for seed in seeds} for values in (one, other))
+    if not seeds or (ratio and min(*mine.values(), *theirs.values()) <= 0):
         return None
-    found = np.log(mine / theirs) if ratio else mine - theirs
+    if ratio:
+        found = np.log([value for _, value in ratios_by_seed(mine.items(), theirs)])
+    else:
+        found = np.array([mine[seed] - theirs[seed] for seed in seeds])
     mean = float(found.mean())
     back = math.exp if ratio else float
     if len(seeds) < 2:
@@ -77,6 +110,13 @@ def compare(one: BySeed, other: BySeed, *, ratio: bool = True) -> Comparison | N
     return Comparison(ratio, back(mean), back(mean - half), back(mean + half), len(seeds), mean, deviation, p)
 
 
+def corrected_together(found: Sequence[Comparison]) -> list[Comparison]:
+    """The same comparisons, with the p values that Holm's method gives them for there being so many tests."""
+    corrected = holm([one.p for one in found])
+    tests = max(1, sum(one is not None for one in corrected))
+    return [replace(one, corrected=p, comparisons=tests) for one, p in zip(found, corrected, strict=True)]
+
+
 def _p_value(mean: float, deviation: float, seeds: int) -> float:
     if deviation <= NO_SPREAD * abs(mean):
         return 0.0
@@ -84,7 +124,12 @@ def _p_value(mean: float, deviation: float, seeds: int) -> float:
 
 
 def holm(p_values: Sequence[float | None]) -> list[float | None]:
-    """Each p value as Holm's method corrects it for there being so many; what has none keeps none."""
+    """Each p value as Holm's method corrects it for there being so many; what has none keeps none.
+
+    Our own, because of the weight of a library: SciPy has no Holm, only methods for the false discovery rate, and its
+    `scipy.stats` takes 1.5 CPU-s to import here; statsmodels, which has it, imports that and pandas. A test holds
+    these lines to values worked out by hand.
+    """
     known = sorted((p, place) for place, p in enumerate(p_values) if p is not None)
     corrected: list[float | None] = [None] * len(p_values)
     largest = 0.0

@@ -18,8 +18,9 @@ from numpy.typing import NDArray
 
 from packetloom.common import arguments
 from packetloom.common.columns import numbers_of
-from packetloom.common.confidence import PERCENTILES, t_quantile
+from packetloom.common.confidence import t_quantile
 from packetloom.common.fairness import jain
+from packetloom.common.percentiles import PERCENTILES, percentiles
 from packetloom.common.quantities import size_said, size_text
 from packetloom.errors import PacketloomError
 from packetloom.store.case_rows import axes_of, parameter_column
@@ -180,13 +181,13 @@ def _with_never_started(statistic: Statistic, never_started: int) -> Statistic:
 
 
 def _statistics_in(label: str, flows: Mapping[str, FloatArray]) -> Iterator[Statistic]:
-    """One bin's statistics. Percentiles interpolate linearly between order statistics."""
+    """One bin's statistics."""
     for metric in ("slowdown", "fct_ns"):
         values = flows[metric][~np.isnan(flows[metric])]
         yield label, metric, "mean", _mean(values), len(values)
-        percentiles = np.quantile(values, list(PERCENTILES.values())) if len(values) else [None] * len(PERCENTILES)
-        for name, percentile in zip(PERCENTILES, percentiles, strict=True):
-            yield label, metric, name, None if percentile is None else float(percentile), len(values)
+        found = percentiles(values)
+        for name in PERCENTILES:
+            yield label, metric, name, found.get(name), len(values)
         yield label, metric, "cv", _variation(values), len(values)
     goodput = flows["goodput_gbps"][~np.isnan(flows["goodput_gbps"])]
     yield label, "goodput_gbps", "mean", _mean(goodput), len(goodput)

@@ -10,7 +10,7 @@ import numpy as np
 
 from packetloom import _core
 from packetloom.common.build import this_build
-from packetloom.common.confidence import PERCENTILES
+from packetloom.common.percentiles import percentiles
 from packetloom.store.case_rows import PARTITIONED
 
 Columns = Mapping[str, Any]
@@ -46,6 +46,5 @@ def slowdown_counters(flows: Columns) -> dict[str, float]:
     counted = slowdown[np.asarray(flows["measured"], dtype=bool) & ~np.isnan(slowdown)]
     if not counted.size:
         return {}
-    percentiles = np.quantile(counted, list(PERCENTILES.values()))
-    named = zip(PERCENTILES, percentiles, strict=True)
-    return {"slowdown_mean": float(counted.mean())} | {f"slowdown_{name}": float(value) for name, value in named}
+    named = percentiles(counted).items()
+    return {"slowdown_mean": float(counted.mean())} | {f"slowdown_{name}": value for name, value in named}

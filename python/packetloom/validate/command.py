@@ -7,7 +7,7 @@ from pathlib import Path
 
 from packetloom.common.suggest import meant
 from packetloom.errors import PacketloomError
-from packetloom.validate.comparison import Comparison, Row, print_rows, run_comparisons, write_rows
+from packetloom.validate.comparison import Check, Row, print_rows, run_comparisons, write_rows
 from packetloom.validate.hardware import hardware_comparisons, set_names
 from packetloom.validate.hardware.tables import print_figures
 from packetloom.validate.kernel.comparisons import kernel_comparisons
@@ -17,7 +17,7 @@ from packetloom.validate.peers import config_comparison, peer_comparisons
 from packetloom.validate.theory import theory_comparisons
 
 # What the others' figures are called, and the comparisons.
-Kind = tuple[str, Callable[[], list[Comparison]]]
+Kind = tuple[str, Callable[[], list[Check]]]
 
 KINDS: dict[str, Kind] = {
     "theory": ("predicted", theory_comparisons),

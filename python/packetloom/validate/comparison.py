@@ -9,20 +9,21 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any
 
 from packetloom.campaign.progress import reporter_for
 from packetloom.campaign.runner import run_plan
 from packetloom.common.files import write_json
 from packetloom.scenario.plan import ScenarioSource, read_plan
+from packetloom.stats.verdict import COLOURS, Verdict, lies_in
 from packetloom.store.case_rows import MARKER
 from packetloom.store.results import Results
 from packetloom.validate.draws import LEVEL, Draws, Span
 
 FOLDER = Path("results") / "validate"
 
-Verdict = Literal["holds", "differs as known", "undecided", "differs"]
-VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
+VERDICTS: tuple[Verdict, ...] = ("holds", "differs as known", "undecided", "differs")
+"""Those that a row can have."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,12 +69,12 @@ class Row:
     def verdict(self) -> Verdict:
         """Whether the measured value lies in the band, or in the one of what is known."""
         outcome = self._by_value() if self.draws is None else self._by_draws(self.draws)
-        if outcome == "differs" and self.known and _lies_in(self.known.band, self.measured):
+        if outcome == "differs" and self.known and lies_in(self.known.band, self.measured):
             return "differs as known"
         return outcome
 
     def _by_value(self) -> Verdict:
-        return "holds" if _lies_in(self.band, self.measured) else "differs"
+        return "holds" if lies_in(self.band, self.measured) else "differs"
 
     def _by_draws(self, draws: Draws) -> Verdict:
         low, high = draws.reach
@@ -117,12 +118,8 @@ class Row:
         }
 
 
-def _lies_in(band: Span, value: float) -> bool:
-    return band[0] <= value <= band[1]
-
-
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class Check:
     """Scenarios to run, by name, and the rows that come of their results.
 
     `scenarios` gets a folder for files that scenarios need. A `quick` one takes seconds.
@@ -134,7 +131,7 @@ class Comparison:
     quick: bool = field(default=False, kw_only=True)
 
 
-def run_comparisons(chosen: Sequence[Comparison], workers: int | None = None, folder: Path = FOLDER) -> list[Row]:
+def run_comparisons(chosen: Sequence[Check], workers: int | None = None, folder: Path = FOLDER) -> list[Row]:
     """Runs every comparison."""
     rows: list[Row] = []
     for comparison in chosen:
@@ -152,7 +149,6 @@ def print_rows(title: str, theirs: str, rows: Sequence[Row]) -> None:
 
     from packetloom.common.terminal import console
 
-    colours = {"holds": "green", "differs as known": "yellow", "undecided": "yellow", "differs": "red"}
     screen = console()
     table = Table(title=title, title_justify="left", header_style="bold", show_lines=True)
     for heading in ("what", theirs, "measured", "interval", "holds if", "holds?"):
@@ -161,7 +157,7 @@ def print_rows(title: str, theirs: str, rows: Sequence[Row]) -> None:
         cells = [f"{row.what}\n{row.source}", span_text(row.expected), f"{row.measured:.4g}"]
         known = f"; known: {span_text(row.known.band)} ({row.known.rule})" if row.known else ""
         cells += ["" if row.interval is None else span_text(row.interval), row.rule + known]
-        table.add_row(*cells, Text(row.verdict, style=colours[row.verdict]))
+        table.add_row(*cells, Text(row.verdict, style=COLOURS[row.verdict]))
     screen.print(table)
     counts = Counter(row.verdict for row in rows)
     counted = [f"{counts['holds']} of {len(rows)} hold"]

@@ -20,7 +20,8 @@ from packetloom.common.build import this_build
 from packetloom.common.files import write_json, write_text
 from packetloom.common.markdown import table_row
 from packetloom.errors import PacketloomError
-from packetloom.validate.comparison import VERDICTS, Verdict
+from packetloom.stats.verdict import Verdict
+from packetloom.validate.comparison import VERDICTS
 from packetloom.validate.hardware.comparisons import PREFIX as HARDWARE
 from packetloom.validate.peers.agreement import PEERS_FOLDER
 

@@ -12,8 +12,18 @@ import polars as pl
 from packetloom.reproduce.balance import measure
 from packetloom.reproduce.balance.measure import by_scheme, chosen, mean, of_flows, share, tail, total
 from packetloom.reproduce.claims import Claim, Measured
-from packetloom.reproduce.measure import NO_LIMIT, Interval, Runs, above, below, interval_of, listed, per_case, within
-from packetloom.reproduce.rdma.measure import ratio
+from packetloom.reproduce.measure import (
+    NO_LIMIT,
+    Interval,
+    Runs,
+    above,
+    below,
+    interval_of,
+    listed,
+    per_case,
+    ratio,
+    within,
+)
 
 ECMP, LETFLOW, CONGA = "ECMP", "LetFlow", "CONGA"
 CONWEAVE, LATER = "ConWeave", "ConWeave, later flushes"

@@ -12,8 +12,7 @@ from packetloom.report.panels import Curve, Panel
 from packetloom.reproduce import PaperFigure
 from packetloom.reproduce.balance import measure
 from packetloom.reproduce.balance.claims import BETWEEN_LEAVES, DIED_NS, LATER
-from packetloom.reproduce.measure import Runs, interval_of, per_case
-from packetloom.reproduce.rdma.measure import PerSeed
+from packetloom.reproduce.measure import PerSeed, Runs, interval_of, per_case
 from packetloom.stats.curves import style_at
 from packetloom.store.results import Results
 

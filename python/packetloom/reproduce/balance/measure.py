@@ -7,8 +7,9 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 import polars as pl
 
-from packetloom.reproduce.measure import per_case
-from packetloom.reproduce.rdma.measure import PerSeed, Statistic, samples
+from packetloom.common.percentiles import p99
+from packetloom.reproduce.measure import PerSeed, Statistic, per_case
+from packetloom.reproduce.rdma.measure import samples
 from packetloom.store.case_rows import CaseRow
 from packetloom.store.results import Results
 
@@ -41,8 +42,8 @@ def mean(column: str) -> Statistic:
 
 
 def tail(column: str) -> Statistic:
-    """Their 99th percentile."""
-    return lambda flows: float(np.nanquantile(flows[column].to_numpy(), 0.99))
+    """The 99th percentile over the flows that finished."""
+    return lambda flows: p99(flows[column].to_numpy())
 
 
 def total(column: str) -> Statistic:

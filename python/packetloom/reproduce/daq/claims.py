@@ -25,8 +25,9 @@ from packetloom.reproduce.daq.measure import (
     RCP_TIMEOUT,
     WEIGHT_RATIO,
 )
-from packetloom.reproduce.measure import NO_LIMIT, Interval, Runs, above, interval_of, listed
+from packetloom.reproduce.measure import NO_LIMIT, Interval, PerSeed, Runs, above, interval_of, listed, ratio
 from packetloom.reproduce.readings import Numbers, unless_it_hangs
+from packetloom.stats.paired import ratios_by_seed
 from packetloom.stats.summary import polars_frame
 
 # One queue.
@@ -89,8 +90,8 @@ def senders(runs: Runs) -> Numbers:
     def numbers_of(daq: str, rcp: str = RCP) -> Numbers:
         return [
             *(interval_of(held[one], one).measured(f"{one}, senders", (0.0, NO_LIMIT)) for one in (daq, D3, rcp)),
-            measure.ratio(held[daq], held[D3], daq).measured("DAQ / D3", (1.6, NO_LIMIT)),
-            measure.ratio(held[daq], held[rcp], daq).measured("DAQ / RCP", (2.5, NO_LIMIT)),
+            ratio(held[daq], held[D3], daq).measured("DAQ / D3", (1.6, NO_LIMIT)),
+            ratio(held[daq], held[rcp], daq).measured("DAQ / RCP", (2.5, NO_LIMIT)),
         ]
 
     found = whatever_q(numbers_of)
@@ -104,7 +105,7 @@ def _senders_by_caption(runs: Runs) -> Iterator[Measured]:
     for scheme in (DAQ, *OTHERS, *FITTED):
         yield interval_of(held[scheme], scheme).beside(f"exponential, {scheme}, senders")
     for scheme in OTHERS:
-        yield measure.ratio(held[DAQ], held[scheme], scheme).beside(f"exponential, DAQ / {scheme}")
+        yield ratio(held[DAQ], held[scheme], scheme).beside(f"exponential, DAQ / {scheme}")
 
 
 def sizes(runs: Runs) -> Numbers:
@@ -167,7 +168,7 @@ def long_flows(runs: Runs) -> Numbers:
     points = measure.long_gbps_by(runs["background"], FAN_IN)
 
     def over(one: str, other: str, workers: float) -> tuple[Interval, str]:
-        found = measure.ratio(points[one][workers], points[other][workers], other)
+        found = ratio(points[one][workers], points[other][workers], other)
         return found, f"{one.partition(' (Q')[0]} / {other}, {workers:g} workers"
 
     def numbers_of(daq: str) -> Numbers:
@@ -292,9 +293,8 @@ def largest_gain(
     return max(gains, key=lambda one: one[0].value)
 
 
-def _gain(over: measure.PerSeed, under: measure.PerSeed) -> Interval:
-    divisors = dict(under)
-    return interval_of([(seed, value / divisors[seed] - 1) for seed, value in over], "gain")
+def _gain(over: PerSeed, under: PerSeed) -> Interval:
+    return interval_of([(seed, value - 1) for seed, value in ratios_by_seed(over, dict(under))], "gain")
 
 
 def lossless(runs: Runs) -> Iterator[Measured]:

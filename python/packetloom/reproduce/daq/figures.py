@@ -9,8 +9,8 @@ from packetloom.report.panels import Curve, Panel
 from packetloom.reproduce import PaperFigure
 from packetloom.reproduce.daq import measure
 from packetloom.reproduce.daq.claims import FAN_IN, LARGEST_BYTES, RATE, SIZE_AXIS
-from packetloom.reproduce.daq.measure import PerSeed, Points
-from packetloom.reproduce.measure import Interval, Runs, interval_of
+from packetloom.reproduce.daq.measure import Points
+from packetloom.reproduce.measure import Interval, PerSeed, Runs, axis_value, interval_of
 from packetloom.stats.curves import Style, style_at
 
 MET = "application throughput"
@@ -108,7 +108,7 @@ def poisson(runs: Runs) -> list[Panel]:
 
 def by_weight(runs: Runs) -> list[Panel]:
     """What WRRr does."""
-    rates = sorted({measure.axis_value(row, RATE) for row in runs["weights"].rows()})
+    rates = sorted({axis_value(row, RATE) for row in runs["weights"].rows()})
     curves = [
         _curve(
             f"{rate:g} flows/s",

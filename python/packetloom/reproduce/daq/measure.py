@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from packetloom.campaign.search import Range, application_throughput, held_by_seed
-from packetloom.reproduce.measure import Interval, interval_of
+from packetloom.reproduce.measure import Interval, PerSeed, axis_value, interval_of
 from packetloom.stats.summary import polars_frame
 from packetloom.store.case_rows import CaseRow, TableName
 from packetloom.store.results import Results
@@ -35,16 +35,8 @@ CAPACITY_BYTES = 4e6
 # WRRr, short flows' weight over long flows', as section III writes it.
 WEIGHT_RATIO = 0.01
 
-PerSeed = list[tuple[int | None, float]]
 Points = Mapping[str, Mapping[float, PerSeed]]
 """By scheme and by the value of an axis."""
-
-
-def axis_value(row: CaseRow, axis: str) -> float:
-    """What a case has for the axis whose name ends so."""
-    value = next(value for name, value in row.parameters.items() if name.endswith(axis))
-    assert value is not None
-    return float(value)
 
 
 def throughput_by(results: Results, axis: str, **fixed: float) -> Points:
@@ -97,12 +89,6 @@ def kept_by(results: Results, axis: str, from_ns: float, until_ns: float) -> Poi
 def held(results: Results, range: Range = SENDERS) -> dict[str, PerSeed]:
     """The largest number of senders with 99 % application throughput, by scheme."""
     return held_by_seed(results, range, HELD)
-
-
-def ratio(over: PerSeed, under: PerSeed, what: str) -> Interval:
-    """One value against another, seed by seed: both saw the same flows."""
-    divisors = dict(under)
-    return interval_of([(seed, value / divisors[seed]) for seed, value in over if seed in divisors], what)
 
 
 def difference(over: PerSeed, under: PerSeed, what: str) -> Interval:

@@ -7,10 +7,23 @@ from collections import defaultdict
 from collections.abc import Iterator
 from itertools import pairwise
 
+from packetloom.common.percentiles import p99
 from packetloom.reproduce.claims import Claim, Measured
 from packetloom.reproduce.homa import measure
-from packetloom.reproduce.homa.measure import LARGEST_JUDGED, WORKLOADS, bin_p99, in_class, p99, published
-from packetloom.reproduce.measure import NO_LIMIT, Interval, Runs, above, below, interval_of, listed, per_case, within
+from packetloom.reproduce.homa.measure import LARGEST_JUDGED, WORKLOADS, bin_p99, in_class, published
+from packetloom.reproduce.measure import (
+    NO_LIMIT,
+    Interval,
+    PerSeed,
+    Runs,
+    above,
+    below,
+    interval_of,
+    listed,
+    per_case,
+    ratio,
+    within,
+)
 from packetloom.store.case_rows import CaseRow
 
 HOMA, PFABRIC, PHOST, NDP = "Homa", "pFabric", "pHost", "NDP"
@@ -19,15 +32,15 @@ SMALL_BYTES = 1_461
 PACKET_BYTES = 1_442
 # Messages that need grants and are short: whom a newcomer's level is for.
 NEWCOMERS = (10_001, 100_000)
-PerSeed = dict[float, list[tuple[int | None, float]]]
+ByLoad = dict[float, PerSeed]
 
 
 def slowdowns(runs: Runs) -> Iterator[Measured]:
     """HO1."""
     for experiment in WORKLOADS:
-        means: dict[tuple[float, int, int], list[tuple[int | None, float]]] = defaultdict(list)
-        tails: dict[tuple[float, int, int], list[tuple[int | None, float]]] = defaultdict(list)
-        halves: PerSeed = defaultdict(list)
+        means: dict[tuple[float, int, int], PerSeed] = defaultdict(list)
+        tails: dict[tuple[float, int, int], PerSeed] = defaultdict(list)
+        halves: ByLoad = defaultdict(list)
         for load, row, flows in measure.by_real_load(runs[experiment]):
             for of in published(experiment, load, HOMA):
                 chosen = in_class(flows, of.low, of.high)
@@ -49,7 +62,7 @@ def slowdowns(runs: Runs) -> Iterator[Measured]:
             yield _one(halves[load], f"{case}, the smaller half: p99", (0.0, 2.5), decides=True)
 
 
-def _one(values: list[tuple[int | None, float]], what: str, band: tuple[float, float], decides: bool) -> Measured:
+def _one(values: PerSeed, what: str, band: tuple[float, float], decides: bool) -> Measured:
     one = interval_of(values, what)
     return one.measured(what, band) if decides else one.beside(what)
 
@@ -76,7 +89,7 @@ def others(runs: Runs) -> Iterator[Measured]:
 
 
 def _carried(runs: Runs) -> tuple[dict[int, Interval], Interval]:
-    of_levels: dict[int, list[tuple[int | None, float]]] = defaultdict(list)
+    of_levels: dict[int, PerSeed] = defaultdict(list)
     of_phost = []
     for row, share in measure.carried(runs["carried"]):
         levels = [value for name, value in row.parameters.items() if name.endswith("scheduled_levels")]
@@ -120,7 +133,7 @@ def levels(runs: Runs) -> Iterator[Measured]:
 
 def _p99_by_levels(runs: Runs, end_bytes: float) -> dict[int, Interval]:
     """By the number of unscheduled levels, of the messages of fewer than `end_bytes`."""
-    found: dict[int, list[tuple[int | None, float]]] = defaultdict(list)
+    found: dict[int, PerSeed] = defaultdict(list)
     for row, flows in per_case(runs["levels"], ("size_bytes", "slowdown")):
         found[_unscheduled_levels(row)].append((row.seed, p99(in_class(flows, 1, end_bytes))))
     return {number: interval_of(values, str(number)) for number, values in sorted(found.items())}
@@ -150,18 +163,17 @@ def newcomers(runs: Runs) -> Iterator[Measured]:
     for experiment, workload in (("fill", "W4"), ("fill-w3", "W3"), ("fill-why", "W4")):
         for scheme, by_fill in _newcomers_p99(runs, experiment).items():
             name = workload if scheme == HOMA else f"{workload}, {scheme}"
-            bottom = dict(by_fill["bottom"])
             what = f"{name}, p99 of messages of 10 to 100 KB: levels from the top / from the bottom"
-            one = interval_of([(seed, value / bottom[seed]) for seed, value in by_fill["top"]], what)
+            one = ratio(by_fill["top"], by_fill["bottom"], what)
             yield one.measured(what, (1.1, NO_LIMIT)) if name == "W4" else one.beside(what)
             if scheme == HOMA:
                 for fill, values in by_fill.items():
                     yield interval_of(values, fill).beside(f"{name}, from the {fill}: p99")
 
 
-def _newcomers_p99(runs: Runs, experiment: str) -> dict[str, dict[str, list[tuple[int | None, float]]]]:
+def _newcomers_p99(runs: Runs, experiment: str) -> dict[str, dict[str, PerSeed]]:
     """By scheme, then by where levels are filled from, a value per seed."""
-    found: dict[str, dict[str, list[tuple[int | None, float]]]] = defaultdict(lambda: defaultdict(list))
+    found: dict[str, dict[str, PerSeed]] = defaultdict(lambda: defaultdict(list))
     for row, flows in per_case(runs[experiment], ("size_bytes", "slowdown")):
         fill = next(str(value) for name, value in row.parameters.items() if name.endswith("fill"))
         found[row.scheme][fill].append((row.seed, p99(in_class(flows, *NEWCOMERS))))

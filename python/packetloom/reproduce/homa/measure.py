@@ -11,6 +11,7 @@ from pathlib import Path
 
 import polars as pl
 
+from packetloom.common.percentiles import p99
 from packetloom.reproduce.measure import per_case
 from packetloom.stats.summary import polars_frame
 from packetloom.store.case_rows import CaseRow
@@ -68,13 +69,6 @@ def in_class(flows: pl.DataFrame, low: float, high: float) -> pl.Series:
     """The slowdowns of messages of these sizes that ended."""
     chosen = flows.filter(pl.col("size_bytes") >= low, pl.col("size_bytes") < high)
     return chosen["slowdown"].drop_nans().drop_nulls()
-
-
-def p99(slowdowns: pl.Series) -> float:
-    """The 99th percentile."""
-    value = slowdowns.quantile(0.99, "linear")
-    assert value is not None
-    return float(value)
 
 
 def bin_p99(flows: pl.DataFrame, low: int, high: int, bins: int = 10) -> float:

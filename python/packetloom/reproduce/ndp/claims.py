@@ -15,11 +15,24 @@ import polars as pl
 from numpy.typing import NDArray
 
 from packetloom.common.fairness import jain
+from packetloom.common.percentiles import p99
 from packetloom.common.quantities import size_text
 from packetloom.reproduce.claims import Claim, Measured
-from packetloom.reproduce.measure import NO_LIMIT, Interval, Runs, above, below, interval_of, listed, within
+from packetloom.reproduce.measure import (
+    NO_LIMIT,
+    Interval,
+    PerSeed,
+    Runs,
+    above,
+    axis_value,
+    below,
+    interval_of,
+    listed,
+    ratio,
+    within,
+)
 from packetloom.reproduce.ndp import measure
-from packetloom.reproduce.ndp.measure import NDP, PER_FLOW, PER_PACKET, SHORT_BYTES, TCP, TCP_PER_FLOW, PerSeed
+from packetloom.reproduce.ndp.measure import NDP, PER_FLOW, PER_PACKET, SHORT_BYTES, TCP, TCP_PER_FLOW
 from packetloom.stats.summary import polars_frame
 from packetloom.store.results import Results
 
@@ -32,7 +45,7 @@ SHORT_TAIL, LONG_MEAN = "≤ 100 KB, p99", "> 100 KB, mean"
 def fat_trees(runs: Runs) -> Iterator[Measured]:
     """ND1: counted in the networks that were simulated, which are the same for every seed."""
     tables = runs["fat-trees"].partitions("ports", ("node", "tier"))
-    for k, table in {int(measure.axis_value(row, "topology.k")): table for row, table in tables}.items():
+    for k, table in {int(axis_value(row, "topology.k")): table for row, table in tables}.items():
         ports = polars_frame(table)
         nodes = dict(ports.group_by("tier").agg(pl.col("node").n_unique()).rows())
         expected = {
@@ -71,7 +84,7 @@ def even_ports(runs: Runs) -> Iterator[Measured]:
             values[what, row.label].append((row.seed, count(packets)))
     for what in counts:
         for other, short in ((PER_FLOW, "NDP"), (TCP_PER_FLOW, "TCP")):
-            found = measure.ratio(values[what, other], values[what, PER_PACKET], what)
+            found = ratio(values[what, other], values[what, PER_PACKET], what)
             name = f"{what}: {short} per flow / NDP per packet"
             yield found.measured(name, (5.0, NO_LIMIT)) if what == "ports" else found.beside(name)
 
@@ -85,9 +98,9 @@ def knee(runs: Runs) -> Iterator[Measured]:
         for seed in plateau
     ]
     yield interval_of(knees, "knee").measured("knee, packets", (8.0, 16.0))
-    at_16 = measure.ratio(goodput[16], goodput[max(goodput)], "at 16 packets")
+    at_16 = ratio(goodput[16], goodput[max(goodput)], "at 16 packets")
     yield at_16.measured("goodput at 16 / plateau", (0.95, NO_LIMIT))
-    at_2 = measure.ratio(goodput[2], goodput[max(goodput)], "at 2 packets")
+    at_2 = ratio(goodput[2], goodput[max(goodput)], "at 2 packets")
     yield at_2.beside("goodput at 2 / plateau")
 
 
@@ -109,7 +122,7 @@ def _by_size(runs: Runs, rate: int) -> dict[str, PerSeed]:
 
 def _steps(goodput: dict[str, PerSeed]) -> Iterator[tuple[tuple[str, str], Interval]]:
     for before, after in pairwise(goodput):
-        yield (before, after), measure.ratio(goodput[after], goodput[before], after)
+        yield (before, after), ratio(goodput[after], goodput[before], after)
 
 
 def web_search(runs: Runs) -> Iterator[Measured]:
@@ -117,14 +130,14 @@ def web_search(runs: Runs) -> Iterator[Measured]:
     values: dict[tuple[float, str, str], PerSeed] = defaultdict(list)
     for row, flows in measure.measured_flows(runs["web-search"], ("size_bytes", "fct_ns")):
         small = pl.col("size_bytes") <= SHORT_BYTES
-        p99 = float(np.nanquantile(flows.filter(small)["fct_ns"].to_numpy(), 0.99))
+        tail = p99(flows.filter(small)["fct_ns"].to_numpy())
         mean = measure.mean(flows.filter(~small), "fct_ns")
-        values[row.load or 0.0, row.scheme, SHORT_TAIL].append((row.seed, p99))
+        values[row.load or 0.0, row.scheme, SHORT_TAIL].append((row.seed, tail))
         values[row.load or 0.0, row.scheme, LONG_MEAN].append((row.seed, mean))
     for load, scheme, what in sorted(values):
         if scheme == NDP:
             name = f"{what} at {load:g}: NDP/TCP"
-            found = measure.ratio(values[load, NDP, what], values[load, TCP, what], name)
+            found = ratio(values[load, NDP, what], values[load, TCP, what], name)
             yield found.measured(name, below(1.0)) if what == SHORT_TAIL else found.beside(name)
 
 
@@ -137,7 +150,7 @@ def future_work(runs: Runs) -> Iterator[Measured]:
     for row, flows in measure.measured_flows(runs["priorities"], ("fct_ns",)):
         means[row.label.partition("pull_order ")[2]].append((row.seed, measure.mean(flows, "fct_ns")))
     for order in ("class", "shortest"):
-        found = measure.ratio(means[order], means["fair"], order)
+        found = ratio(means[order], means["fair"], order)
         yield found.measured(f"short flow's FCT, {order} / fair", below(1.0))
     last, fairness = _shared_link(runs["outcast"])
     yield last.beside("outcast: last FCT / bound")

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from packetloom.report.panels import Curve, HeatMap, Panel, Stack
 from packetloom.reproduce import PaperFigure
-from packetloom.reproduce.measure import Runs, interval_of
+from packetloom.reproduce.measure import PerSeed, Runs, interval_of
 from packetloom.reproduce.ndp import measure
-from packetloom.reproduce.ndp.measure import NDP, SHORT_BYTES, PerSeed
+from packetloom.reproduce.ndp.measure import NDP, SHORT_BYTES
 from packetloom.stats.curves import Style, style_at, styles
 from packetloom.stats.summary import polars_frame
 from packetloom.store.results import Results

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from packetloom.reproduce.measure import Interval, interval_of, per_case
+from packetloom.reproduce.measure import Interval, PerSeed, Statistic, axis_value, interval_of, per_case
 from packetloom.stats.summary import polars_frame
 from packetloom.store.case_rows import CaseRow
 from packetloom.store.results import Results
@@ -22,9 +22,6 @@ SHORT_BYTES = 100_000
 MSS_BYTES = 1500
 # A full packet of 1547 B on a link of 1 Gb/s.
 PACKET_NS = 12_376.0
-
-PerSeed = list[tuple[int | None, float]]
-Statistic = Callable[[pl.DataFrame], float]
 
 
 def measured_flows(results: Results, columns: Sequence[str]) -> list[tuple[CaseRow, pl.DataFrame]]:
@@ -41,13 +38,6 @@ def by_label(results: Results, columns: Sequence[str], statistic: Statistic) -> 
     return {label: interval_of(per_seed, label) for label, per_seed in values.items()}
 
 
-def axis_value(row: CaseRow, axis: str) -> float:
-    """What a case has for the axis whose name ends so."""
-    value = next(value for name, value in row.parameters.items() if name.endswith(axis))
-    assert value is not None
-    return float(value)
-
-
 def goodput_by(results: Results, axis: str, **fixed: float) -> dict[float, PerSeed]:
     """Each seed's mean goodput, by the value of an axis, which rises, with other axes `fixed`."""
     values: dict[float, PerSeed] = defaultdict(list)
@@ -56,12 +46,6 @@ def goodput_by(results: Results, axis: str, **fixed: float) -> dict[float, PerSe
             continue
         values[axis_value(row, axis)].append((row.seed, mean(flows, "goodput_gbps")))
     return dict(sorted(values.items()))
-
-
-def ratio(over: PerSeed, under: PerSeed, what: str) -> Interval:
-    """One value against another, seed by seed: both saw the same flows."""
-    divisors = dict(under)
-    return interval_of([(seed, value / divisors[seed]) for seed, value in over if seed in divisors], what)
 
 
 def mean(flows: pl.DataFrame, column: str) -> float:

@@ -12,7 +12,18 @@ from collections.abc import Iterator
 import polars as pl
 
 from packetloom.reproduce.claims import Claim, Measured, NotComparable
-from packetloom.reproduce.measure import NO_LIMIT, Runs, above, below, interval_of, listed, per_case, within
+from packetloom.reproduce.measure import (
+    NO_LIMIT,
+    PerSeed,
+    Runs,
+    above,
+    below,
+    interval_of,
+    listed,
+    per_case,
+    ratio,
+    within,
+)
 from packetloom.reproduce.pfabric import small_flows
 from packetloom.reproduce.pfabric.measure import (
     DCTCP,
@@ -111,8 +122,7 @@ def best_timeouts(runs: Runs) -> Iterator[Measured]:
     for scheme, printed in ((TCP, "200us"), (DCTCP, "200us"), (MIN_TCP, "40us"), (LINE_RATE, "40us")):
         by_timeout = slowdowns[scheme]
         best = min(by_timeout, key=lambda timeout: sum(by_timeout[timeout].values()))
-        ratios = [(seed, value / by_timeout[best][seed]) for seed, value in by_timeout[printed].items()]
-        found = interval_of(ratios, scheme)
+        found = ratio(by_timeout[printed].items(), by_timeout[best].items(), scheme)
         yield found.measured(f"{short_name(scheme)} {printed} / best ({best})", (0.0, 1.05))
 
 
@@ -133,14 +143,13 @@ def _missed_deadlines(results: Results) -> Iterator[Measured]:
             theirs = missed[load, other]
             if not all(theirs.values()):
                 raise NotComparable(f"{other} misses no deadline at load {load:g}: none can be fewer")
-            ratios = [(seed, edf[seed] / value) for seed, value in theirs.items()]
-            found = interval_of(ratios, f"missed deadlines under {other} at load {load:g}")
+            found = ratio(edf.items(), theirs.items(), f"missed deadlines under {other} at load {load:g}")
             yield found.measured(f"missed, EDF/{short_name(other)} at {load:g}", below(1.0))
 
 
 def _class_shares(results: Results) -> Iterator[Measured]:
     """Each class's part of the bytes that were complete when new flows stopped, over its weight's part."""
-    shares: dict[tuple[str, int], list[tuple[int | None, float]]] = defaultdict(list)
+    shares: dict[tuple[str, int], PerSeed] = defaultdict(list)
     for row, flows in per_case(results, ("class", "size_bytes", "start_ns", "fct_ns")):
         complete = flows.filter(pl.col("start_ns") + pl.col("fct_ns") <= pl.col("start_ns").max())
         weights = [int(text) for text in row.scheme.removeprefix("weights ").split(":")]

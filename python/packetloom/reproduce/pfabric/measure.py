@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import polars as pl
 
-from packetloom.reproduce.measure import Interval, interval, links_between
+from packetloom.common.percentiles import p99
+from packetloom.reproduce.measure import Interval, interval, links_between, ratio
 from packetloom.stats.summary import ALL_SIZES, DEFAULT_BINS, over_seeds, polars_frame
 from packetloom.store.case_rows import CaseRow
 from packetloom.store.results import Results
@@ -15,9 +16,9 @@ WORKLOADS = {"data-mining": "DM", "web-search": "WS"}
 SMALL, MEDIUM, LARGE = (one.label for one in DEFAULT_BINS)
 STATISTICS = {
     "mean": pl.col("slowdown").mean(),
-    "p99": pl.col("slowdown").quantile(0.99, "linear"),
+    "p99": p99(pl.col("slowdown")),
     "sender's mean": pl.col("sender_slowdown").mean(),
-    "sender's p99": pl.col("sender_slowdown").quantile(0.99, "linear"),
+    "sender's p99": p99(pl.col("sender_slowdown")),
 }
 COLUMNS = ("src", "dst", "size_bytes", "slowdown", "best_fct_ns", "sender_fct_ns", "source", "measured")
 K = 6
@@ -52,11 +53,9 @@ class Slowdowns:
         return interval(self._chosen(label, load, bin, statistic), f"{label}, load {load:g}, {bin}")
 
     def ratio(self, label: str, other: str, load: float, bin: str, statistic: str) -> Interval:
-        """How many times a scheme's slowdown is another's, seed by seed: both saw the same flows."""
-        mine, theirs = (self._chosen(one, load, bin, statistic) for one in (label, other))
-        both = mine.join(theirs, on="seed", suffix="_other")
-        ratios = both.select("seed", pl.col("value") / pl.col("value_other"), "flows")
-        return interval(ratios, f"{label} against {other}, load {load:g}, {bin}")
+        """How many times a scheme's slowdown is another's."""
+        mine, theirs = (self.by_seed(one, load, bin, statistic).items() for one in (label, other))
+        return ratio(mine, theirs, f"{label} against {other}, load {load:g}, {bin}")
 
     def by_seed(self, label: str, load: float, bin: str, statistic: str) -> dict[int, float]:
         """A scheme's slowdown in each seed that has flows of that size."""

@@ -12,10 +12,11 @@ import numpy as np
 import polars as pl
 
 from packetloom.common.fairness import jain
+from packetloom.common.percentiles import p99
 from packetloom.reproduce.claims import Claim, Measured
-from packetloom.reproduce.measure import NO_LIMIT, Runs, below, interval_of, listed
+from packetloom.reproduce.measure import NO_LIMIT, PerSeed, Runs, below, interval_of, listed, ratio
 from packetloom.reproduce.rdma import measure
-from packetloom.reproduce.rdma.measure import FROM_SWITCHES, RECEIVER, PerSeed, axis_number
+from packetloom.reproduce.rdma.measure import FROM_SWITCHES, RECEIVER, axis_number
 from packetloom.reproduce.readings import times_as_many
 
 PFC, DCQCN, HPCC, TIMELY = "PFC alone", "DCQCN", "HPCC", "TIMELY"
@@ -97,10 +98,10 @@ def queues(runs: Runs) -> Iterator[Measured]:
         name = f"HPCC, first windows of {first_windows:g} BDPs together: round trips until drained"
         yield Measured(name, round_trips, decides=False)
     tail = measure.by_label(
-        (row, float(np.quantile(samples["queue_bytes"].to_numpy(), 0.99)))
+        (row, p99(samples["queue_bytes"].to_numpy()))
         for row, samples in measure.samples(runs["web-search"], FROM_SWITCHES)
     )
-    yield measure.ratio(tail[HPCC], tail[DCQCN], HPCC).measured("web search: p99 queue, HPCC / DCQCN", (0.0, 0.1))
+    yield ratio(tail[HPCC], tail[DCQCN], HPCC).measured("web search: p99 queue, HPCC / DCQCN", (0.0, 0.1))
     for scheme in (HPCC, DCQCN):
         in_kb = [(seed, value / 1e3) for seed, value in tail[scheme]]
         yield interval_of(in_kb, scheme).beside(f"{scheme}: p99 queue, KB")
@@ -127,7 +128,7 @@ def headroom(runs: Runs) -> Iterator[Measured]:
             decides = scheme == HPCC and experiment == "low-load"
             yield one.measured(name, (1.03, 1.10)) if decides else one.beside(name)
         if SHARES in over_best:
-            over = measure.ratio(over_best[HPCC], over_best[SHARES], HPCC)
+            over = ratio(over_best[HPCC], over_best[SHARES], HPCC)
             yield over.beside(f"flows above 10 MB at load {load}: HPCC / max-min shares, median")
 
 
@@ -143,8 +144,8 @@ def short_tail(runs: Runs) -> Iterator[Measured]:
         return float(np.nanquantile(flows.filter(short)["slowdown"].to_numpy(), 0.95))
 
     tails = measure.by_label(measure.of_flows(runs["web-search"], ("size_bytes", "slowdown"), tail))
-    yield measure.ratio(tails[DCQCN], tails[HPCC], DCQCN).measured("p95, DCQCN / HPCC", (3.0, NO_LIMIT))
-    yield measure.ratio(tails[TIMELY], tails[HPCC], TIMELY).measured("p95, TIMELY / HPCC", (1.0, NO_LIMIT))
+    yield ratio(tails[DCQCN], tails[HPCC], DCQCN).measured("p95, DCQCN / HPCC", (3.0, NO_LIMIT))
+    yield ratio(tails[TIMELY], tails[HPCC], TIMELY).measured("p95, TIMELY / HPCC", (1.0, NO_LIMIT))
     for scheme in (HPCC, DCQCN, TIMELY):
         yield interval_of(tails[scheme], scheme).beside(f"{scheme}: p95 of the slowdown")
 
@@ -202,19 +203,19 @@ def recovery(runs: Runs) -> Iterator[Measured]:
     means = measure.by_label(
         measure.of_flows(runs["irn"], ("slowdown",), lambda flows: measure.mean(flows, "slowdown"))
     )
-    yield measure.ratio(means[IRN], means[GO_BACK_N], IRN).measured("IRN / go-back-N with PFC", (0.0, 1.0))
-    yield measure.ratio(means[IRN_LOSSLESS], means[IRN], IRN).measured("IRN with PFC / without", (0.9, 1.1))
+    yield ratio(means[IRN], means[GO_BACK_N], IRN).measured("IRN / go-back-N with PFC", (0.0, 1.0))
+    yield ratio(means[IRN_LOSSLESS], means[IRN], IRN).measured("IRN with PFC / without", (0.9, 1.1))
     for other in (IRN_UNPAUSED, IRN_PATIENT):
-        yield measure.ratio(means[other], means[IRN], IRN).beside(f"{other} / without PFC")
+        yield ratio(means[other], means[IRN], IRN).beside(f"{other} / without PFC")
     of_one_packet = measure.by_label(
         measure.of_flows(
             runs["irn"], ("size_bytes", "slowdown"), lambda flows: measure.mean(_one_packet(flows), "slowdown")
         )
     )
     for scheme in (IRN_LOSSLESS, IRN_UNPAUSED):
-        found = measure.ratio(of_one_packet[scheme], of_one_packet[IRN], IRN)
+        found = ratio(of_one_packet[scheme], of_one_packet[IRN], IRN)
         yield found.beside(f"flows of one packet: {scheme} / without PFC")
-    found = measure.ratio(means[GO_BACK_N_LOSSY], means[GO_BACK_N], GO_BACK_N)
+    found = ratio(means[GO_BACK_N_LOSSY], means[GO_BACK_N], GO_BACK_N)
     yield found.measured("go-back-N without PFC / with", (1.2, NO_LIMIT))
     for scheme, values in means.items():
         yield interval_of(values, scheme).beside(f"{scheme}: mean slowdown")

@@ -10,10 +10,10 @@ import polars as pl
 from packetloom.common.fairness import jain
 from packetloom.report.panels import Curve, Panel
 from packetloom.reproduce import PaperFigure
-from packetloom.reproduce.measure import Runs, interval_of
+from packetloom.reproduce.measure import PerSeed, Runs, interval_of
 from packetloom.reproduce.rdma import measure
 from packetloom.reproduce.rdma.claims import LINE_GBPS, SETTLED, SHORT_BYTES, TO_RECEIVER, VICTIM
-from packetloom.reproduce.rdma.measure import PerSeed, axis_number
+from packetloom.reproduce.rdma.measure import axis_number
 from packetloom.stats.curves import style_at, styles
 from packetloom.stats.summary import polars_frame
 

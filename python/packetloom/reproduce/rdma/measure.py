@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 import polars as pl
 
-from packetloom.reproduce.measure import Interval, interval_of, per_case
+from packetloom.reproduce.measure import Interval, PerSeed, Statistic, interval_of, per_case
 from packetloom.stats.summary import polars_frame
 from packetloom.store.case_rows import CaseRow
 from packetloom.store.results import Results
 
-PerSeed = list[tuple[int | None, float]]
-Statistic = Callable[[pl.DataFrame], float]
 RECEIVER = "host0"
 FROM_HOSTS = pl.col("node").str.starts_with("host")
 FROM_SWITCHES = FROM_HOSTS.not_()
@@ -32,12 +30,6 @@ def by_label(values: Iterable[tuple[CaseRow, float]]) -> dict[str, PerSeed]:
 def intervals(values: Iterable[tuple[CaseRow, float]]) -> dict[str, Interval]:
     """Their means over seeds, with intervals."""
     return {label: interval_of(per_seed, label) for label, per_seed in by_label(values).items()}
-
-
-def ratio(over: PerSeed, under: PerSeed, what: str) -> Interval:
-    """One value against another, seed by seed: both saw the same flows."""
-    divisors = dict(under)
-    return interval_of([(seed, value / divisors[seed]) for seed, value in over if seed in divisors], what)
 
 
 def axis_number(row: CaseRow, axis: str) -> float:

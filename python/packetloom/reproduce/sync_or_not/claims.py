@@ -54,7 +54,7 @@ def incast_order(runs: Runs) -> Iterator[Measured]:
         for load in measure.loads_of(table):
             for more, less in itertools.pairwise(order) if load >= 0.6 else ():
                 what = f"{name} {_short(more)}/{_short(less)} at {load:g}"
-                yield verdict_or_beside(measure.ratio(table, more, less, load), what, ABOVE_ONE, decides=decides)
+                yield verdict_or_beside(measure.ratio_of(table, more, less, load), what, ABOVE_ONE, decides=decides)
 
 
 def throughput(runs: Runs) -> Iterator[Measured]:
@@ -83,14 +83,14 @@ def full_packets(runs: Runs) -> Iterator[Measured]:
         if 0.6 < load < BUSY:
             continue
         band = (0.75, 1.25) if load <= 0.6 else (0.0, 1.0)
-        yield measure.ratio(slowdown, ASY, MMF, load).measured(f"ASY/SYN at {load:g}", band)
+        yield measure.ratio_of(slowdown, ASY, MMF, load).measured(f"ASY/SYN at {load:g}", band)
 
 
 def bimodal(runs: Runs) -> Iterator[Measured]:
     """SA5, with one packet to a slot; and packed."""
     slowdown = measure.of_flows(runs["lengths"], measure.mean_slowdown)
     for label, rule, decides in (("SYN bimodal", "", True), ("SYN bimodal packed", ", packed", False)):
-        ratios = {load: measure.ratio(slowdown, label, "ASY bimodal", load) for load in measure.loads_of(slowdown)}
+        ratios = {load: measure.ratio_of(slowdown, label, "ASY bimodal", load) for load in measure.loads_of(slowdown)}
         load = max(ratios, key=lambda load: ratios[load].value)
         yield verdict_or_beside(ratios[load], f"SYN/ASY at {load:g}{rule}", (10.0, NO_LIMIT), decides=decides)
 
@@ -117,7 +117,7 @@ def facebook_web(runs: Runs) -> Iterator[Measured]:
             ("SYN/ASY", "ASY FBW", high, (10.0, NO_LIMIT)),
             ("FBW / bimodal", bimodal, high, (0.0, 1.0)),
         ):
-            found = measure.ratio(slowdown, web, other, load)
+            found = measure.ratio_of(slowdown, web, other, load)
             yield verdict_or_beside(found, f"{what} at {load:g}{rule}", band, decides=decides)
 
 
@@ -126,12 +126,12 @@ def buffers(runs: Runs) -> Iterator[Measured]:
     uniform = runs["uniform"]
     changes = {"servers": (-0.40, -0.80, -0.20), "leaves": (0.45, 0.225, 0.90), "spines": (1.00, 0.50, 2.00)}
     for where, (change, low, high) in changes.items():
-        found = measure.ratio(measure.queue_mean_bytes(uniform, where), ASY, MMF, BUSY)
+        found = measure.ratio_of(measure.queue_mean_bytes(uniform, where), ASY, MMF, BUSY)
         yield found.measured(f"{where}: ASY / SYN (paper: {1 + change:g})", (1 + low, 1 + high))
     p99 = measure.at(measure.queue_p99_bytes(uniform, "spines"), ASY, BUSY)
     yield p99.measured("spines: ASY's p99, bytes", (3_750.0, 15_000.0))
     for where in changes:
-        held = measure.ratio(measure.held_mean_bytes(uniform, where), ASY, MMF, BUSY)
+        held = measure.ratio_of(measure.held_mean_bytes(uniform, where), ASY, MMF, BUSY)
         yield held.beside(f"{where}: ASY / SYN with the frame in service")
     unsettled = measure.at(measure.unsettled_share(uniform), ASY, BUSY)
     yield unsettled.beside("share of ASY's decisions that had not converged")
@@ -155,7 +155,7 @@ def latencies(runs: Runs) -> Iterator[Measured]:
     """SA9."""
     uniform = runs["uniform"]
     median = measure.latency_ns(uniform, "network", "p50")
-    yield measure.ratio(median, ASY, MMF, BUSY).measured("network latency p50, ASY/SYN", (1.3, 3.0))
+    yield measure.ratio_of(median, ASY, MMF, BUSY).measured("network latency p50, ASY/SYN", (1.3, 3.0))
     server, network = (measure.latency_ns(uniform, where, "mean") for where in ("server", "network"))
     for label in (MMF, ASY):
         share = measure.at(server, label, BUSY).value / measure.at(network, label, BUSY).value

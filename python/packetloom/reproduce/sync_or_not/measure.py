@@ -10,12 +10,11 @@ import polars as pl
 
 from packetloom.common import fairness
 from packetloom.reproduce.claims import NotComparable
-from packetloom.reproduce.measure import Interval, interval_of, per_case
+from packetloom.reproduce.measure import Interval, PerSeed, interval_of, per_case, ratio
 from packetloom.stats.summary import jain_of_servers, polars_frame
 from packetloom.store.case_rows import CaseRow
 from packetloom.store.results import Results
 
-PerSeed = list[tuple[int | None, float]]
 # By scheme and load.
 Table = dict[tuple[str, float], PerSeed]
 
@@ -153,7 +152,7 @@ def given_out(results: Results, of: str, *, framed: bool = False) -> dict[tuple[
     for row in results.rows():
         share, rounds = (row.parameters.get(f"scheme.transport.{name}") for name in ("share", "rounds"))
         if row.label.startswith("ASY") and row.load is not None:
-            measured = at(table, row.label, row.load) if of == "p99" else ratio(table, row.label, SYN, row.load)
+            measured = at(table, row.label, row.load) if of == "p99" else ratio_of(table, row.label, SYN, row.load)
             found[float(str(share)), int(str(rounds))] = measured
     return found
 
@@ -192,11 +191,10 @@ def at(table: Table, label: str, load: float) -> Interval:
     return interval_of(_values(table, label, load), f"{label} at load {load:g}")
 
 
-def ratio(table: Table, label: str, other: str, load: float) -> Interval:
-    """How many times a scheme's number is another's, seed by seed: both saw the same flows."""
-    theirs = dict(_values(table, other, load))
-    both = [(seed, value / theirs[seed]) for seed, value in _values(table, label, load) if seed in theirs]
-    return interval_of(both, f"{label} against {other} at load {load:g}")
+def ratio_of(table: Table, label: str, other: str, load: float) -> Interval:
+    """How many times a scheme's number is another's."""
+    mine, theirs = (_values(table, one, load) for one in (label, other))
+    return ratio(mine, theirs, f"{label} against {other} at load {load:g}")
 
 
 def loads_of(table: Table) -> list[float]:

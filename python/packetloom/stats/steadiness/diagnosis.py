@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from packetloom import _core
 from packetloom.common.columns import numbers_of
+from packetloom.common.percentiles import p99
 from packetloom.stats.paired import holm
 from packetloom.stats.steadiness.transient import mean_over_seeds, truncation
 from packetloom.stats.steadiness.trend import BATCHES, Contrast, batch_means, contrasts
@@ -43,9 +44,6 @@ RESOLUTION = 0.25
 """A drift of this part of the mean has to be seen: where its interval is wider to either side, the run is too short."""
 MOST_CUT = 0.05
 """Of the flows' lifetimes after the last arrival, and of the flows that never finished."""
-SLOWEST = 0.99
-"""All but one flow in a hundred take no longer than these, which have to fit into the time for which flows arrive as
-often as `check` and `new` have it beforehand (`_core.SLOWEST_FIT`)."""
 STILL_GROWING = 0.5
 """What rises as much, or half as much, from the middle third to the last as before settles at nothing yet."""
 UNKNOWN = Contrast(0.0, math.inf, 1.0)
@@ -281,7 +279,9 @@ def _hopeless(seed: _Seed) -> float:
 def _slowest_ns(seed: _Seed) -> float:
     took = seed.fct_ns[seed.measured]
     finished = took[~np.isnan(took)]
-    return float(np.quantile(finished, SLOWEST)) if finished.size else math.inf
+    # All but one flow in a hundred take no longer: these have to fit into the time for which flows arrive as often as
+    # `check` and `new` have it beforehand (`_core.SLOWEST_FIT`).
+    return p99(finished) if finished.size else math.inf
 
 
 def _drained(seed: _Seed, last_arrival_ns: float) -> float:

@@ -12,7 +12,7 @@ from packetloom.common.suggest import meant
 from packetloom.errors import PacketloomError
 from packetloom.scenario.plan import ScenarioSource
 from packetloom.store.results import Results
-from packetloom.validate.comparison import Comparison, Known, Row
+from packetloom.validate.comparison import Check, Known, Row
 from packetloom.validate.hardware.catalogue import SETS
 from packetloom.validate.hardware.figures import Figure, Summary
 from packetloom.validate.hardware.measurements import SHIPPED, Measurement, file_of
@@ -28,7 +28,7 @@ def set_names() -> list[str]:
     return list(dict.fromkeys(one.file for one in SETS))
 
 
-def hardware_comparisons(named: Sequence[str] = (), folder: Path | None = None) -> list[Comparison]:
+def hardware_comparisons(named: Sequence[str] = (), folder: Path | None = None) -> list[Check]:
     """The sets of these names, or all; with measurements of a folder instead of those that are shipped."""
     for name in named:
         if name not in (known := [*set_names(), *(one.name for one in SETS)]):
@@ -49,7 +49,7 @@ def curves(measured: Sequence[Measurement]) -> list[list[Measurement]]:
     return [list(group) for _, group in groupby(found, key=lambda one: one.setting)]
 
 
-def _comparison(one: HardwareSet, folder: Path) -> Comparison:
+def _comparison(one: HardwareSet, folder: Path) -> Check:
     def named() -> list[tuple[str, list[Measurement]]]:
         return [(str(nth), curve) for nth, curve in enumerate(curves(one.measured(folder)))]
 
@@ -64,7 +64,7 @@ def _comparison(one: HardwareSet, folder: Path) -> Comparison:
         ]
         return judged(one, figures)
 
-    return Comparison(f"{PREFIX}{one.name}", scenarios, rows, quick=one.is_quick)
+    return Check(f"{PREFIX}{one.name}", scenarios, rows, quick=one.is_quick)
 
 
 def judged(one: HardwareSet, figures: Sequence[Figure]) -> list[Row]:

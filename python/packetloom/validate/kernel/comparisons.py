@@ -10,7 +10,7 @@ from typing import Any
 
 from packetloom.campaign.api import run
 from packetloom.store.results import Results
-from packetloom.validate.comparison import Comparison, Row
+from packetloom.validate.comparison import Check, Row
 from packetloom.validate.kernel.cases import (
     CASES,
     HEADER_BYTES,
@@ -29,19 +29,19 @@ WITHIN = 0.10
 Measure = Callable[[Case], Sequence[Trial]]
 
 
-def kernel_comparisons(measured: Measure = trials_of) -> list[Comparison]:
+def kernel_comparisons(measured: Measure = trials_of) -> list[Check]:
     """All of them; they measure when their rows are asked for: here, or where `measured` does."""
     return [_comparison(case, measured) for case in CASES]
 
 
-def _comparison(case: Case, measured: Measure) -> Comparison:
+def _comparison(case: Case, measured: Measure) -> Check:
     def rows(_: Mapping[str, Results]) -> list[Row]:
         trials = measured(case)
         with tempfile.TemporaryDirectory(prefix="packetloom-kernel-") as folder:
             simulated = [simulate(case, trial, Path(folder) / str(number)) for number, trial in enumerate(trials)]
         return compared(case, trials, simulated)
 
-    return Comparison(f"kernel: {case.title}", lambda _: {}, rows)
+    return Check(f"kernel: {case.title}", lambda _: {}, rows)
 
 
 def simulate(case: Case, kernel: Trial, folder: Path) -> Trial:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from packetloom.validate.comparison import Comparison
+from packetloom.validate.comparison import Check
 from packetloom.validate.peers.abm import abm_comparisons
 from packetloom.validate.peers.conweave import balanced_comparison_of, conweave_comparisons
 from packetloom.validate.peers.flow_lists import flow_list_comparisons
@@ -24,7 +24,7 @@ from packetloom.validate.peers.omnet import omnet_comparisons
 from packetloom.validate.peers.sprayed import sprayed_comparisons
 
 
-def peer_comparisons() -> list[Comparison]:
+def peer_comparisons() -> list[Check]:
     """All there are."""
     return [
         *flow_list_comparisons(),
@@ -43,7 +43,7 @@ def peer_comparisons() -> list[Comparison]:
     ]
 
 
-def config_comparison(file: Path) -> Comparison:
+def config_comparison(file: Path) -> Check:
     """The comparison of one `config.txt` of HPCC's simulator, or of ConWeave's, which has a key for who balances."""
     comparison = comparison_of(file)
     settings = read_settings(file)

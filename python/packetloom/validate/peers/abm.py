@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 
 from packetloom.store.results import Results
-from packetloom.validate.comparison import Comparison, Row
+from packetloom.validate.comparison import Check, Row
 from packetloom.validate.peers.agreement import MEAN_WITHIN, Deviation, agreement
 from packetloom.validate.peers.figures import read_figures
 
@@ -31,7 +31,7 @@ JUMPS = Deviation(
 )
 
 
-def abm_comparisons() -> list[Comparison]:
+def abm_comparisons() -> list[Check]:
     """All of them."""
     figures = read_figures(SOURCE)
     loaded = (_loaded(number, theirs) for number, theirs in enumerate(figures["loaded"]))
@@ -86,7 +86,7 @@ def _title(rule: str, queues: Sequence[Sequence[int]]) -> str:
     return f"ABM's authors, {name}, ports: {', '.join(parts)}"
 
 
-def _loaded(number: int, theirs: Mapping[str, Any]) -> Comparison:
+def _loaded(number: int, theirs: Mapping[str, Any]) -> Check:
     rule, queues = theirs["rule"], theirs["queues"]
     scenario = scenario_of(rule, theirs["alphas"], queues, None, LOADED_UNTIL)
 
@@ -102,10 +102,10 @@ def _loaded(number: int, theirs: Mapping[str, Any]) -> Comparison:
             made.append(agreement(what, what, SOURCE, expected, found[f"host{port}", klass], MEAN_WITHIN, known))
         return made
 
-    return Comparison(f"abm-{rule}-{number}", lambda _: {"abm": scenario}, rows, quick=rule == "abm")
+    return Check(f"abm-{rule}-{number}", lambda _: {"abm": scenario}, rows, quick=rule == "abm")
 
 
-def _burst(theirs: Mapping[str, Any]) -> Comparison:
+def _burst(theirs: Mapping[str, Any]) -> Check:
     rule = theirs["rule"]
     loaded = [(port, 0) for port in range(4)]
     scenario = scenario_of(rule, [1, 0.5], loaded, len(loaded), BURST_UNTIL)
@@ -115,4 +115,4 @@ def _burst(theirs: Mapping[str, Any]) -> Comparison:
         what = f"{_title(rule, loaded)}: packets dropped of a burst of 833 to an idle port"
         return [agreement(what, what, SOURCE, theirs["dropped_packets"], float(ports["drops"].sum()), MEAN_WITHIN)]
 
-    return Comparison(f"abm-burst-{rule}", lambda _: {"abm": scenario}, rows)
+    return Check(f"abm-burst-{rule}", lambda _: {"abm": scenario}, rows)

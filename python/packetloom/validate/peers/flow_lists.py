@@ -12,9 +12,10 @@ from typing import Any
 import polars as pl
 
 from packetloom.common.files import explain_os_error, write_text
+from packetloom.common.percentiles import p99
 from packetloom.errors import PacketloomError
 from packetloom.store.results import Results
-from packetloom.validate.comparison import Comparison, Row
+from packetloom.validate.comparison import Check, Row
 from packetloom.validate.peers.agreement import MEAN_WITHIN, P99_WITHIN, PEERS_FOLDER, agreement
 
 # The p99 of fewer flows rests on less than ten of them.
@@ -229,7 +230,7 @@ def means(flows: pl.DataFrame) -> list[Pair]:
 def p99s(flows: pl.DataFrame) -> list[Pair]:
     """The 99th percentile of each size range with enough flows."""
     ranges = [(name, part) for name, part in _by_size(flows) if part.height >= P99_NEEDS_FLOWS]
-    return [_pair(name, part, lambda fct: fct.quantile(0.99, "linear")) for name, part in ranges]
+    return [_pair(name, part, p99) for name, part in ranges]
 
 
 def median_ratios(flows: pl.DataFrame) -> list[Pair]:
@@ -252,19 +253,19 @@ def _number(value: object) -> float:
     return float(value)
 
 
-def flow_list_comparisons() -> list[Comparison]:
+def flow_list_comparisons() -> list[Check]:
     """A comparison for every list."""
     return [_comparison(peer) for peer in PEERS]
 
 
-def _comparison(peer: PeerList) -> Comparison:
+def _comparison(peer: PeerList) -> Check:
     def rows(results: Mapping[str, Results]) -> list[Row]:
         theirs, ours = read_list(peer), results["replayed"].to_polars()
         return [
             row for expected in peer.schemes for row in _rows(peer, expected, paired(theirs, ours, expected.scheme))
         ]
 
-    return Comparison(peer.name, lambda folder: {"replayed": replay_scenario(peer, folder)}, rows)
+    return Check(peer.name, lambda folder: {"replayed": replay_scenario(peer, folder)}, rows)
 
 
 def _rows(peer: PeerList, expected: Expected, flows: pl.DataFrame) -> list[Row]:

@@ -14,10 +14,11 @@ from typing import Any
 import polars as pl
 
 from packetloom.common.files import explain_os_error, write_text
+from packetloom.common.percentiles import p99
 from packetloom.errors import PacketloomError
 from packetloom.stats.summary import polars_frame
 from packetloom.store.results import Results
-from packetloom.validate.comparison import Comparison, Known, Row
+from packetloom.validate.comparison import Check, Known, Row
 from packetloom.validate.draws import Draws
 from packetloom.validate.peers.agreement import MEAN_WITHIN, P99_WITHIN, PEERS_FOLDER, agreement, as_id, drawn
 from packetloom.validate.peers.figures import per_seed
@@ -70,7 +71,7 @@ MICROS = (
 PEAKS = {"micro": 79_500, "micro_oc1": 73_500, "W4_50": 36_000, "W4_80": 36_040}
 
 
-def homa_comparisons() -> list[Comparison]:
+def homa_comparisons() -> list[Check]:
     """All of them."""
     return [
         _lone(),
@@ -153,8 +154,8 @@ def _comparison(
     theirs: Callable[[], pl.DataFrame],
     rows: Callable[[pl.DataFrame, Results], Sequence[Row]],
     **options: int,
-) -> Comparison:
-    return Comparison(
+) -> Check:
+    return Check(
         f"homa-{name}",
         lambda folder: {"replayed": homa_scenario(theirs(), name, folder, **options)},
         lambda results: rows(theirs(), results["replayed"]),
@@ -162,7 +163,7 @@ def _comparison(
     )
 
 
-def _lone() -> Comparison:
+def _lone() -> Check:
     def rows(theirs: pl.DataFrame, results: Results) -> list[Row]:
         table = _paired(theirs, results)
         apart = table.select((pl.col("ours") - pl.col("fct_ns")).abs().max()).item()
@@ -172,7 +173,7 @@ def _lone() -> Comparison:
     return _comparison("lone", lambda: read_messages(FOLDER / "lone.csv"), rows)
 
 
-def _micro(name: str, overcommitment: int) -> Comparison:
+def _micro(name: str, overcommitment: int) -> Check:
     source = f"{name}.csv"
 
     def rows(theirs: pl.DataFrame, results: Results) -> list[Row]:
@@ -202,7 +203,7 @@ def _known(name: str, micro: Micro) -> Known | None:
     return None
 
 
-def list_comparison(path: Path, peak: int | None = None) -> Comparison:
+def list_comparison(path: Path, peak: int | None = None) -> Check:
     """Of a list with what ns-3 measured, as `validation/homa_ns3/W4_80.csv.gz` is: mean and p99 by class of sizes."""
     name = path.name.removesuffix(".csv.gz")
 
@@ -219,7 +220,7 @@ def list_comparison(path: Path, peak: int | None = None) -> Comparison:
             found.append(drawn(*texts, _draws(part, lambda slowdown: slowdown.mean()), MEAN_WITHIN))
             if part.height >= P99_NEEDS_MESSAGES:
                 texts = (f"{id} p99", f"{case}: p99 slowdown", _file(path.name))
-                found.append(drawn(*texts, _draws(part, lambda one: one.quantile(0.99, "linear")), P99_WITHIN))
+                found.append(drawn(*texts, _draws(part, p99), P99_WITHIN))
         if peak is not None:
             title = f"Homa on ns-3, {name}: largest queue before a host in bytes"
             draws = Draws((float(peak),), _largest_queues(results))

@@ -7,8 +7,9 @@ from typing import Any
 
 import polars as pl
 
+from packetloom.common.percentiles import p99
 from packetloom.store.results import Results
-from packetloom.validate.comparison import Comparison, Row
+from packetloom.validate.comparison import Check, Row
 from packetloom.validate.peers.agreement import GOODPUT_WITHIN_POINTS, MEAN_WITHIN, P99_WITHIN, agreement
 from packetloom.validate.peers.figures import Statistic, fct_statistics, figure_rows, read_figures
 
@@ -25,7 +26,7 @@ STATISTICS = fct_statistics(FCT_US) | {
 }
 
 
-def htsim_comparisons() -> list[Comparison]:
+def htsim_comparisons() -> list[Check]:
     """All of them."""
     figures = read_figures(SOURCE)
     return [
@@ -54,7 +55,7 @@ def at_once(size_bytes: int, pattern: str | Mapping[str, Any]) -> dict[str, Any]
     return {"sizes": {"kind": "constant", "size": f"{size_bytes}B"}, "arrivals": "at-once", "pattern": pattern}
 
 
-def _alone(table: list[Mapping[str, Any]]) -> Comparison:
+def _alone(table: list[Mapping[str, Any]]) -> Check:
     # The other end under the same switch, in the same pod, in another.
     ends = {1: "under one switch", 2: "in one pod", 15: "between pods"}
 
@@ -82,19 +83,19 @@ def _alone(table: list[Mapping[str, Any]]) -> Comparison:
                 found.append(agreement(case, f"{case}: FCT in us", SOURCE, fct_us, ours, SIX_DIGITS))
         return found
 
-    return Comparison("htsim-alone", scenarios, rows, quick=True)
+    return Check("htsim-alone", scenarios, rows, quick=True)
 
 
 def _comparison(
     name: str, case: str, theirs: Mapping[str, Any], scenario: Mapping[str, Any], *, quick: bool = False
-) -> Comparison:
+) -> Check:
     def rows(results: Mapping[str, Results]) -> list[Row]:
         return figure_rows(f"htsim, NDP, {case}", SOURCE, theirs, results["ndp"].to_polars(), STATISTICS)
 
-    return Comparison(f"htsim-{name}", lambda _: {"ndp": scenario}, rows, quick=quick)
+    return Check(f"htsim-{name}", lambda _: {"ndp": scenario}, rows, quick=quick)
 
 
-def _permutation(theirs: Mapping[str, Any]) -> Comparison:
+def _permutation(theirs: Mapping[str, Any]) -> Check:
     k, size = theirs["k"], theirs["size"]
     hosts = k**3 // 4
     scenario = ndp_on_fat_tree(k, at_once(size, "permutation"), {"seeds": 20, "flows": hosts})
@@ -102,7 +103,7 @@ def _permutation(theirs: Mapping[str, Any]) -> Comparison:
     return _comparison(f"permutation-{hosts}-{size}", case, theirs, scenario, quick=hosts * size < 100e6)
 
 
-def _window(theirs: Mapping[str, Any]) -> Comparison:
+def _window(theirs: Mapping[str, Any]) -> Check:
     packets = theirs["packets"]
     scenario = ndp_on_fat_tree(
         8, at_once(20_007_000, "permutation"), {"seeds": 5, "flows": 128}, initial_window=packets
@@ -110,7 +111,7 @@ def _window(theirs: Mapping[str, Any]) -> Comparison:
     return _comparison(f"window-{packets}", f"128 hosts, 20 MB, window of {packets}", theirs, scenario)
 
 
-def _incast(theirs: Mapping[str, Any]) -> Comparison:
+def _incast(theirs: Mapping[str, Any]) -> Check:
     senders, size = theirs["senders"], theirs["size"]
     pattern = {"kind": "incast", "fan_in": senders, "receiver": 0}
     scenario = ndp_on_fat_tree(12, at_once(size, pattern), {"seeds": 40 if senders == 10 else 10, "flows": senders})
@@ -118,7 +119,7 @@ def _incast(theirs: Mapping[str, Any]) -> Comparison:
     return _comparison(f"incast-{senders}-{size}", case, theirs, scenario, quick=senders * size < 10e6)
 
 
-def _poisson(theirs: Mapping[str, Any]) -> Comparison:
+def _poisson(theirs: Mapping[str, Any]) -> Check:
     # Load counts headers here, payload there.
     load = theirs["load"] * 9064 / 9000
     workload = {"sizes": {"kind": "constant", "size": "90000B"}, "pattern": "random-pairs"}
@@ -129,11 +130,11 @@ def _poisson(theirs: Mapping[str, Any]) -> Comparison:
     statistics = STATISTICS | {
         "slowdown_mean": Statistic("mean slowdown", slowdown.mean(), MEAN_WITHIN),
         "slowdown_p50": Statistic("median slowdown", slowdown.median(), MEAN_WITHIN),
-        "slowdown_p99": Statistic("p99 of the slowdown", slowdown.quantile(0.99, "linear"), P99_WITHIN),
+        "slowdown_p99": Statistic("p99 of the slowdown", p99(slowdown), P99_WITHIN),
     }
 
     def rows(results: Mapping[str, Results]) -> list[Row]:
         case = "htsim, NDP, Poisson, 90 KB, load 0.5"
         return figure_rows(case, SOURCE, theirs, results["ndp"].to_polars(), statistics)
 
-    return Comparison("htsim-poisson", lambda _: {"ndp": scenario}, rows, quick=True)
+    return Check("htsim-poisson", lambda _: {"ndp": scenario}, rows, quick=True)

@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 
 from packetloom.store.results import Results
-from packetloom.validate.comparison import Comparison, Row
+from packetloom.validate.comparison import Check, Row
 from packetloom.validate.draws import Draws
 from packetloom.validate.peers.agreement import MEAN_WITHIN, P99_WITHIN, PEERS_FOLDER, agreement, drawn
 from packetloom.validate.peers.figures import draws_of, per_seed, read_figures
@@ -56,13 +56,13 @@ STATISTICS = {
 }
 
 
-def htsim_rdma_comparisons() -> list[Comparison]:
+def htsim_rdma_comparisons() -> list[Check]:
     """All of them."""
     figures = read_figures(SOURCE)
     return [_alone(figures["alone"]), *(_many(theirs) for theirs in figures["many"])]
 
 
-def _alone(table: list[Mapping[str, Any]]) -> Comparison:
+def _alone(table: list[Mapping[str, Any]]) -> Check:
     def name(theirs: Mapping[str, Any], dst: int) -> str:
         return f"{theirs['transport']}-{theirs['size']}-{dst}"
 
@@ -79,10 +79,10 @@ def _alone(table: list[Mapping[str, Any]]) -> Comparison:
         return found
 
     scenarios = {name(theirs, dst): scenario(theirs, dst) for theirs in table for dst in ENDS}
-    return Comparison("htsim-rdma-alone", lambda _: scenarios, rows, quick=True)
+    return Check("htsim-rdma-alone", lambda _: scenarios, rows, quick=True)
 
 
-def _many(theirs: Mapping[str, Any]) -> Comparison:
+def _many(theirs: Mapping[str, Any]) -> Check:
     """Paths are drawn: as many draws of ours as there are seeds."""
     transport, hosts = theirs["transport"], theirs["hosts"]
     case = f"htsim, {transport}, {theirs['what']} of {hosts} hosts"
@@ -96,7 +96,7 @@ def _many(theirs: Mapping[str, Any]) -> Comparison:
         return [_row(case, key, theirs[key], flows) for key in STATISTICS]
 
     name = f"htsim-{transport}-{theirs['what']}-{hosts}"
-    return Comparison(name, lambda _: {"it": scenario}, rows, quick=hosts == 16)
+    return Check(name, lambda _: {"it": scenario}, rows, quick=hosts == 16)
 
 
 def _row(case: str, key: str, theirs: list[float], flows: pl.DataFrame) -> Row:

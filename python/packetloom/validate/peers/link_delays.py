@@ -18,7 +18,7 @@ import polars as pl
 
 from packetloom.errors import PacketloomError
 from packetloom.store.results import Results
-from packetloom.validate.comparison import Comparison, Row
+from packetloom.validate.comparison import Check, Row
 from packetloom.validate.draws import Draws
 from packetloom.validate.peers.agreement import MEAN_WITHIN, P99_WITHIN, PEERS_FOLDER, drawn
 from packetloom.validate.peers.flow_lists import (
@@ -54,7 +54,7 @@ STATISTICS = (
 )
 
 
-def link_delay_comparisons() -> list[Comparison]:
+def link_delay_comparisons() -> list[Check]:
     """A comparison for every list that ns-2 has run over link delays."""
     return [_comparison(peer) for peer in PEERS if peer.name in NAMES]
 
@@ -89,7 +89,7 @@ def figures(theirs: pl.DataFrame, ours: pl.DataFrame) -> dict[tuple[str, str], t
     return {key: tuple(found) for key, found in of_runs.items()}
 
 
-def _comparison(peer: PeerList) -> Comparison:
+def _comparison(peer: PeerList) -> Check:
     name = f"{peer.name}-link-delays"
 
     def rows(results: Mapping[str, Results]) -> list[Row]:
@@ -108,7 +108,7 @@ def _comparison(peer: PeerList) -> Comparison:
             if isinstance(sizes, str)
         ]
 
-    return Comparison(name, lambda folder: {"replayed": scenario(peer, folder)}, rows)
+    return Check(name, lambda folder: {"replayed": scenario(peer, folder)}, rows)
 
 
 def _delays(runs: pl.DataFrame) -> str:

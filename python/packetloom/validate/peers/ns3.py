@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 
 from packetloom.store.results import Results
-from packetloom.validate.comparison import Comparison, Row
+from packetloom.validate.comparison import Check, Row
 from packetloom.validate.peers.agreement import GOODPUT_WITHIN_POINTS, Deviation
 from packetloom.validate.peers.figures import Statistic, fct_statistics, figure_rows, read_figures
 
@@ -32,12 +32,12 @@ KNOWN = {
 }
 
 
-def ns3_comparisons() -> list[Comparison]:
+def ns3_comparisons() -> list[Check]:
     """All of them."""
     return [_permutation(theirs) for theirs in read_figures(SOURCE)["permutation"]]
 
 
-def _permutation(theirs: Mapping[str, Any]) -> Comparison:
+def _permutation(theirs: Mapping[str, Any]) -> Check:
     k = theirs["k"]
     hosts = k**3 // 4
     deviations = {name: Deviation(WHY, (ratio, ratio)) for name, ratio in KNOWN[hosts].items()}
@@ -63,4 +63,4 @@ def _permutation(theirs: Mapping[str, Any]) -> Comparison:
         case = f"ns-3, DCTCP, permutation of {hosts} hosts, 2 MB"
         return figure_rows(case, SOURCE, theirs, results["dctcp"].to_polars(), STATISTICS, deviations)
 
-    return Comparison(f"ns3-{hosts}", lambda _: {"dctcp": scenario}, rows)
+    return Check(f"ns3-{hosts}", lambda _: {"dctcp": scenario}, rows)

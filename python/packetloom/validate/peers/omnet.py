@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 
 from packetloom.store.results import Results
-from packetloom.validate.comparison import Comparison, Row
+from packetloom.validate.comparison import Check, Row
 from packetloom.validate.peers.agreement import (
     GOODPUT_WITHIN_POINTS,
     MEAN_WITHIN,
@@ -54,7 +54,7 @@ SMALL_WINDOWS = {
 }
 
 
-def omnet_comparisons() -> list[Comparison]:
+def omnet_comparisons() -> list[Check]:
     """All of them."""
     figures = read_figures(SOURCE)
     return [
@@ -96,15 +96,15 @@ def short_flows(size_bytes: int, flows_per_second: float, pattern: str) -> dict[
 
 def _comparison(
     name: str, case: str, theirs: Mapping[str, Any], scenario: Mapping[str, Any], deviations: Deviations = NONE
-) -> Comparison:
+) -> Check:
     def rows(results: Mapping[str, Results]) -> list[Row]:
         flows = results["ndp"].to_polars().filter("measured")
         return figure_rows(f"OMNeT++, NDP, {case}", SOURCE, theirs, flows, STATISTICS, deviations)
 
-    return Comparison(f"omnet-{name}", lambda _: {"ndp": scenario}, rows)
+    return Check(f"omnet-{name}", lambda _: {"ndp": scenario}, rows)
 
 
-def _background(theirs: Mapping[str, Any]) -> Comparison:
+def _background(theirs: Mapping[str, Any]) -> Check:
     pattern = theirs["pattern"]
     long_flows = {
         "sizes": {"kind": "constant", "size": "150MB"},
@@ -118,7 +118,7 @@ def _background(theirs: Mapping[str, Any]) -> Comparison:
     return _comparison(f"background-{pattern}", f"150 KB beside long flows, {pattern}", theirs, scenario)
 
 
-def _window(theirs: Mapping[str, Any], **topology: Any) -> Comparison:
+def _window(theirs: Mapping[str, Any], **topology: Any) -> Check:
     window = theirs["packets"]
     workload = [short_flows(750_000, 540, "permutation")]
     scenario = ndp_on_fat_tree(workload, {"seeds": 5, "flows": 200}, window, **topology)
@@ -132,7 +132,7 @@ def _known(reason: str, ratios: Mapping[str, float] | None) -> dict[str, Deviati
     return {name: Deviation(reason, (ratio, ratio)) for name, ratio in (ratios or {}).items()}
 
 
-def _size(theirs: Mapping[str, Any]) -> Comparison:
+def _size(theirs: Mapping[str, Any]) -> Check:
     size = theirs["bytes"]
     workload = [short_flows(size, 540, "permutation")]
     scenario = ndp_on_fat_tree(workload, {"seeds": 5, "flows": 500}, window=12)

@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 
 from packetloom.store.results import Results
-from packetloom.validate.comparison import Comparison, Row
+from packetloom.validate.comparison import Check, Row
 from packetloom.validate.draws import Draws
 from packetloom.validate.peers.agreement import MEAN_WITHIN, P99_WITHIN, PEERS_FOLDER, Deviation, agreement, drawn
 from packetloom.validate.peers.figures import draws_of, per_seed, read_figures
@@ -34,7 +34,7 @@ EQDS_PATHS = {"kind": "bitmap", "entropies": 64, "penalty_trim": 1, "penalty_max
 FCT_US = pl.col("sender_fct_ns") / 1e3
 
 
-def sprayed_comparisons() -> list[Comparison]:
+def sprayed_comparisons() -> list[Check]:
     """All of them."""
     figures = read_figures(SOURCE)
     permutations = [_many(theirs, 4, "permutation", "uec/perm_16_2MB.cm") for theirs in figures["permutation"]]
@@ -70,7 +70,7 @@ def lone(size_bytes: int, dst: int) -> dict[str, Any]:
     }
 
 
-def _alone(table: list[Mapping[str, Any]]) -> Comparison:
+def _alone(table: list[Mapping[str, Any]]) -> Check:
     # The other end under the same switch, in the same pod, in another.
     ends = {1: "under one switch", 2: "in one pod", 15: "between pods"}
 
@@ -94,10 +94,10 @@ def _alone(table: list[Mapping[str, Any]]) -> Comparison:
         ]
 
     scenarios = {name(theirs, dst): scenario(theirs, dst) for theirs in table for dst in ends}
-    return Comparison("htsim-sprayed-alone", lambda _: scenarios, rows, quick=True)
+    return Check("htsim-sprayed-alone", lambda _: scenarios, rows, quick=True)
 
 
-def _many(theirs: Mapping[str, Any], k: int, what: str, file: str) -> Comparison:
+def _many(theirs: Mapping[str, Any], k: int, what: str, file: str) -> Check:
     transport, routing = theirs["transport"], theirs.get("routing", "mixed")
     case = f"htsim, {transport}, {what}" + (f", {routing}" if "routing" in theirs else "")
     workload = {"arrivals": {"kind": "htsim", "file": str((PEERS_FOLDER / "htsim" / file).absolute())}}
@@ -119,7 +119,7 @@ def _many(theirs: Mapping[str, Any], k: int, what: str, file: str) -> Comparison
         return found
 
     name = f"htsim-{transport}-{what.replace(' ', '-')}-{routing}"
-    return Comparison(name, lambda _: {"it": scenario}, rows, quick=k == 4)
+    return Check(name, lambda _: {"it": scenario}, rows, quick=k == 4)
 
 
 # How near means must come, and of how many at least.

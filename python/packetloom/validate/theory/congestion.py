@@ -12,7 +12,7 @@ import polars as pl
 
 from packetloom.scenario.plan import Component, Scenario
 from packetloom.store.results import Results
-from packetloom.validate.comparison import Comparison, Row
+from packetloom.validate.comparison import Check, Row
 from packetloom.validate.theory import formulas
 from packetloom.validate.theory.replicates import predicted
 
@@ -21,7 +21,7 @@ PACKET_BYTES, ACK_BYTES = 1500, 40
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 
 
-def congestion_comparisons() -> list[Comparison]:
+def congestion_comparisons() -> list[Check]:
     """All of them."""
     return [
         _square_root_comparison(),
@@ -59,7 +59,7 @@ def round_trip_s(rate_gbps: float, delay_us: float) -> float:
     return 4 * delay_us * 1e-6 + 2 * (PACKET_BYTES + ACK_BYTES) * 8 / (rate_gbps * 1e9)
 
 
-def _square_root_comparison() -> Comparison:
+def _square_root_comparison() -> Check:
     return _random_loss(
         "square-root",
         "TCP's rate under random loss, C of C / (RTT √p) as p goes to 0",
@@ -70,7 +70,7 @@ def _square_root_comparison() -> Comparison:
     )
 
 
-def _cubic_comparison() -> Comparison:
+def _cubic_comparison() -> Check:
     def transport(probability: float, round_trip: float) -> dict[str, Any]:
         # So steep that there are as many round trips between losses as packets in the window. No Reno-friendly region:
         # the formula knows none.
@@ -97,7 +97,7 @@ def _random_loss(
     transport: Callable[[float, float], dict[str, Any]],
     constant: Callable[[Floats, Floats, float], Floats],
     longer: float = 1,
-) -> Comparison:
+) -> Check:
     """One flow's mean window. Formulas are those of windows without end; what small ones do differently goes with √p.
 
     `transport` is made from a probability and the round trip; `constant` from windows, losses as they came out, and the
@@ -131,7 +131,7 @@ def _random_loss(
         return [predicted(name, what, source, expected, limits, known_to=0.03)]
 
     cases = {f"loss-{probability:g}": scenario(probability, run_s) for probability, run_s in probabilities.items()}
-    return Comparison(name, lambda _: cases, rows)
+    return Check(name, lambda _: cases, rows)
 
 
 def _by_replicate(found: Sequence[tuple[Floats, Floats]]) -> list[tuple[list[float], list[float]]]:
@@ -139,7 +139,7 @@ def _by_replicate(found: Sequence[tuple[Floats, Floats]]) -> list[tuple[list[flo
     return [([x[one] for x, _ in found], [y[one] for _, y in found]) for one in replicates]
 
 
-def _dctcp_comparison(*, flows: int, delay_us: int, threshold: int, run_ms: int, quick: bool = False) -> Comparison:
+def _dctcp_comparison(*, flows: int, delay_us: int, threshold: int, run_ms: int, quick: bool = False) -> Check:
     name = f"dctcp-{flows}-{threshold}"
     rate_gbps = 10
     in_flight = round_trip_s(rate_gbps, delay_us) * rate_gbps * 1e9 / 8 / PACKET_BYTES
@@ -177,7 +177,7 @@ def _dctcp_comparison(*, flows: int, delay_us: int, threshold: int, run_ms: int,
             ),
         ]
 
-    return Comparison(name, lambda _: {name: scenario}, rows, quick=quick)
+    return Check(name, lambda _: {name: scenario}, rows, quick=quick)
 
 
 def queue_samples(results: Results) -> list[pl.DataFrame]:
@@ -209,7 +209,7 @@ def saw(samples: pl.DataFrame, from_ns: float, swing: float) -> tuple[float, flo
     return height, float(times[starts[-1]] - times[starts[0]]) / len(teeth)
 
 
-def _rcp_comparison(*, flows: int, target: float, quick: bool = False) -> Comparison:
+def _rcp_comparison(*, flows: int, target: float, quick: bool = False) -> Check:
     name = f"rcp-{flows}-{target:g}"
     rate_gbps, delay_us, run_ms, settled_ms = 10, 250, 500, 300
     rcp = {"kind": "rcp", "target": target}
@@ -241,4 +241,4 @@ def _rcp_comparison(*, flows: int, target: float, quick: bool = False) -> Compar
             for which, end in ends.items()
         ]
 
-    return Comparison(name, lambda _: {name: scenario}, rows, quick=quick)
+    return Check(name, lambda _: {name: scenario}, rows, quick=quick)

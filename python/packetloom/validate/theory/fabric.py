@@ -10,7 +10,7 @@ import polars as pl
 from packetloom.control import greedy_matching, maximum_matching
 from packetloom.scenario.plan import Scenario
 from packetloom.store.results import Results
-from packetloom.validate.comparison import Comparison, Row
+from packetloom.validate.comparison import Check, Row
 from packetloom.validate.theory import formulas
 from packetloom.validate.theory.replicates import bounded, predicted
 
@@ -18,16 +18,16 @@ from packetloom.validate.theory.replicates import bounded, predicted
 LEAVES = 24
 
 
-def fabric_comparisons() -> list[Comparison]:
+def fabric_comparisons() -> list[Check]:
     """All of them."""
     return [
         _collision_comparison(paths=8, flows=4, quick=True),
         _collision_comparison(paths=16, flows=16),
-        Comparison("greedy-matching", lambda _: {}, _greedy_rows, quick=True),
+        Check("greedy-matching", lambda _: {}, _greedy_rows, quick=True),
     ]
 
 
-def _collision_comparison(*, paths: int, flows: int, quick: bool = False) -> Comparison:
+def _collision_comparison(*, paths: int, flows: int, quick: bool = False) -> Check:
     """As many flows from a leaf to the next as a leaf has hosts, one each, and as many paths as spines."""
     name = f"ecmp-{paths}-{flows}"
     senders = [leaf * flows + host for leaf in range(0, LEAVES, 2) for host in range(flows)]
@@ -60,7 +60,7 @@ def _collision_comparison(*, paths: int, flows: int, quick: bool = False) -> Com
             found.append(predicted(f"{name}-apart", what, source, expected, apart, known_to=0.15))
         return found
 
-    return Comparison(name, lambda _: {name: scenario}, rows, quick=quick)
+    return Check(name, lambda _: {name: scenario}, rows, quick=quick)
 
 
 def _greedy_rows(_: Mapping[str, Results]) -> list[Row]:

@@ -12,7 +12,7 @@ import polars as pl
 from packetloom.common.files import write_text
 from packetloom.scenario.plan import Component, Scenario
 from packetloom.store.results import Results
-from packetloom.validate.comparison import Comparison, Known, Row
+from packetloom.validate.comparison import Check, Known, Row
 from packetloom.validate.theory import formulas
 from packetloom.validate.theory.dcqcn import drawn_marked, fluid_marked
 from packetloom.validate.theory.replicates import bounded
@@ -32,7 +32,7 @@ MARKED_OVER_FLUID = {2: 1.38, 10: 1.16}
 EXACT_NS = 1e-3
 
 
-def lossless_comparisons() -> list[Comparison]:
+def lossless_comparisons() -> list[Check]:
     """All of them."""
     return [
         _incast_comparison(),
@@ -60,7 +60,7 @@ def incast(fan_in: int, size: str) -> dict[str, Any]:
     }
 
 
-def _incast_comparison() -> Comparison:
+def _incast_comparison() -> Check:
     """At line rate, over a switch that pauses them: the receiver's link is busy from the first packet on."""
     managers = ("hpcc-ns3", "conweave-ns3")
     widths = (2, 8, 16)
@@ -88,9 +88,7 @@ def _incast_comparison() -> Comparison:
             found.append(bounded(f"pfc-incast-{fan_in}", what, "base delay + N S / rate", expected, draws))
         return found
 
-    return Comparison(
-        "pfc-incast", lambda _: {f"incast-{fan_in}": scenario(fan_in) for fan_in in widths}, rows, quick=True
-    )
+    return Check("pfc-incast", lambda _: {f"incast-{fan_in}": scenario(fan_in) for fan_in in widths}, rows, quick=True)
 
 
 def is_paused_and_lossless(results: Results) -> bool:
@@ -102,7 +100,7 @@ def is_paused_and_lossless(results: Results) -> bool:
     return all(found)
 
 
-def _threshold_comparison() -> Comparison:
+def _threshold_comparison() -> Check:
     """A link alone is paused as soon as it has its share of what is shared.
 
     A flow comes into switch 3 at 100 Gb/s and leaves it at 25 Gb/s. There each port has 4096 B and 120 KB for itself.
@@ -152,10 +150,10 @@ def _threshold_comparison() -> Comparison:
             found.append(bounded(f"pfc-threshold-{gbps}", what, source, expected, [held]))
         return found
 
-    return Comparison("pfc-threshold", scenarios, rows, quick=True)
+    return Check("pfc-threshold", scenarios, rows, quick=True)
 
 
-def _lone_comparison() -> Comparison:
+def _lone_comparison() -> Check:
     """Flows that nothing delays, one after another."""
     transports: dict[str, Component] = {
         "RoCE": "roce",
@@ -204,10 +202,10 @@ def _lone_comparison() -> Comparison:
             found.append(bounded(f"rdma-lone-{network}", what, source, (-EXACT_NS, EXACT_NS), [worst]))
         return found
 
-    return Comparison("rdma-lone", lambda _: {network: scenario(network) for network in networks}, rows, quick=True)
+    return Check("rdma-lone", lambda _: {network: scenario(network) for network in networks}, rows, quick=True)
 
 
-def _hpcc_comparison(eta: float) -> Comparison:
+def _hpcc_comparison(eta: float) -> Check:
     """Long flows on a link: what it carries in the second half, and what waits there."""
     name = f"hpcc-{eta:g}"
     widths, run_ms, w_ai = (1, 2, 8), 2, 80
@@ -247,12 +245,10 @@ def _hpcc_comparison(eta: float) -> Comparison:
             )
         return found
 
-    return Comparison(
-        name, lambda _: {f"{name}-{fan_in}": scenario(fan_in) for fan_in in widths}, rows, quick=eta == 0.95
-    )
+    return Check(name, lambda _: {f"{name}-{fan_in}": scenario(fan_in) for fan_in in widths}, rows, quick=eta == 0.95)
 
 
-def _dcqcn_comparison(flows: int) -> Comparison:
+def _dcqcn_comparison(flows: int) -> Check:
     """The paper's machine on a link of 40 Gb/s: how many packets are marked once it has settled, and equal rates."""
     name = f"dcqcn-{flows}"
     rate_gbps, run_ms = 40, 300
@@ -305,7 +301,7 @@ def _dcqcn_comparison(flows: int) -> Comparison:
             ),
         ]
 
-    return Comparison(name, lambda _: {name: scenario}, rows, quick=flows == 2)
+    return Check(name, lambda _: {name: scenario}, rows, quick=flows == 2)
 
 
 def _within(value: float) -> tuple[float, float]:

@@ -9,7 +9,7 @@ import polars as pl
 
 from packetloom.scenario.plan import Scenario, Scheme
 from packetloom.store.results import Results
-from packetloom.validate.comparison import Comparison, Row
+from packetloom.validate.comparison import Check, Row
 from packetloom.validate.theory import formulas
 from packetloom.validate.theory.replicates import predicted
 
@@ -23,7 +23,7 @@ def seconds(wire_bytes: float) -> float:
     return wire_bytes * 8 / LINK_BPS
 
 
-def queueing_comparisons() -> list[Comparison]:
+def queueing_comparisons() -> list[Check]:
     """All of them."""
     return [
         _waiting_comparison(0.5, "constant", seeds=20, flows=60_000, quick=True),
@@ -57,7 +57,7 @@ def one_port(sizes: Mapping[str, Any], flows_per_second: float, run: Mapping[str
     )
 
 
-def _waiting_comparison(load: float, sizes: str, *, seeds: int, flows: int, quick: bool = False) -> Comparison:
+def _waiting_comparison(load: float, sizes: str, *, seeds: int, flows: int, quick: bool = False) -> Check:
     if sizes == "constant":
         model, described = "M/D/1", {"kind": "constant", "size": f"{MSS_BYTES}B"}
         wire_mean, wire_variance = float(MSS_BYTES + HEADER_BYTES), 0.0
@@ -78,10 +78,10 @@ def _waiting_comparison(load: float, sizes: str, *, seeds: int, flows: int, quic
         what = f"{model} at load {load:g}: mean waiting time in us"
         return [predicted(name, what, "λE[S²] / 2(1 − ρ), Pollaczek and Khinchine", expected, waiting, known_to=0.02)]
 
-    return Comparison(name, lambda _: {name: scenario}, rows, quick=quick)
+    return Check(name, lambda _: {name: scenario}, rows, quick=quick)
 
 
-def _trimming_comparison(load: float, room: int, *, quick: bool = False) -> Comparison:
+def _trimming_comparison(load: float, room: int, *, quick: bool = False) -> Check:
     """Packets into NDP's short queue; the run ends before any that was trimmed can come again."""
     name = f"trimming-{load:g}-{room}"
     wire_bytes = 9064
@@ -100,7 +100,7 @@ def _trimming_comparison(load: float, room: int, *, quick: bool = False) -> Comp
         expected = formulas.finite_buffer_loss(load, room)
         return [predicted(name, what, "M/D/1/K, Gross and Harris §5.1.8", expected, trimmed, known_to=0.05)]
 
-    return Comparison(name, lambda _: {name: scenario}, rows, quick=quick)
+    return Check(name, lambda _: {name: scenario}, rows, quick=quick)
 
 
 def rack_of_two(mean_bytes: int, load: float, schemes: Sequence[Scheme], run: Mapping[str, Any]) -> Scenario:
@@ -125,7 +125,7 @@ WORK_NS = (pl.col("size_bytes") + HEADER_BYTES * ((pl.col("size_bytes") + MSS_BY
 RESPONSE_NS = pl.col("fct_ns") - pl.col("best_fct_ns") + WORK_NS
 
 
-def _sharing_comparison(load: float, *, quick: bool = False) -> Comparison:
+def _sharing_comparison(load: float, *, quick: bool = False) -> Check:
     name = f"processor-sharing-{load:g}"
     mean_bytes = 876_000
     scenario = rack_of_two(
@@ -153,10 +153,10 @@ def _sharing_comparison(load: float, *, quick: bool = False) -> Comparison:
             for number, (which, part) in enumerate(parts.items())
         ]
 
-    return Comparison(name, lambda _: {name: scenario}, rows, quick=quick)
+    return Check(name, lambda _: {name: scenario}, rows, quick=quick)
 
 
-def _srpt_comparison() -> Comparison:
+def _srpt_comparison() -> Check:
     load, packets = 0.7, 60
     schemes = [
         Scheme(name="Ideal", transport="ideal"),
@@ -191,7 +191,7 @@ def _srpt_comparison() -> Comparison:
             ),
         ]
 
-    return Comparison("srpt", lambda _: {"srpt": scenario}, rows)
+    return Check("srpt", lambda _: {"srpt": scenario}, rows)
 
 
 def _by_seed(flows: pl.DataFrame, statistic: pl.Expr) -> list[float]:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from packetloom.store.results import Results
-from packetloom.validate.comparison import Comparison, Row
+from packetloom.validate.comparison import Check, Row
 from packetloom.validate.peers.agreement import PEERS_FOLDER
 from packetloom.validate.peers.conweave.rows import MANY_FLOWS, rows_of
 from packetloom.validate.peers.conweave.scenario import replay_scenario
@@ -23,14 +23,14 @@ FOLDER = "conweave_ns3"
 DRAWS, DRAWS_OF_MANY = 20, 10
 
 
-def conweave_comparisons() -> list[Comparison]:
+def conweave_comparisons() -> list[Check]:
     """All that lie in `validation/`; draws of one setting, whose names end with `_s1`, `_s2` .., are one."""
     files = sorted((PEERS_FOLDER / FOLDER / "cfg").glob("*.txt"))
     by_setting = groupby(files, lambda file: re.sub(r"_s\d+$", "", file.stem))
     return [balanced_comparison_of(name, [read_settings(file) for file in draws]) for name, draws in by_setting]
 
 
-def balanced_comparison_of(name: str, theirs: Sequence[Settings]) -> Comparison:
+def balanced_comparison_of(name: str, theirs: Sequence[Settings]) -> Check:
     """The comparison of one `config.txt`, or of several that differ in their seed alone."""
     first = theirs[0]
     is_large = len(first.flows) >= MANY_FLOWS
@@ -41,4 +41,4 @@ def balanced_comparison_of(name: str, theirs: Sequence[Settings]) -> Comparison:
     def rows(results: Mapping[str, Results]) -> Sequence[Row]:
         return rows_of(name, theirs, results["replayed"])
 
-    return Comparison(f"conweave-{name}", scenarios, rows, quick=not is_large)
+    return Check(f"conweave-{name}", scenarios, rows, quick=not is_large)

@@ -14,7 +14,7 @@ from packetloom.validate.peers.agreement import MEAN_WITHIN, P99_WITHIN, agreeme
 from packetloom.validate.peers.conweave.scenario import SCHEMES, scheme_of
 from packetloom.validate.peers.conweave.uplinks import imbalance, imbalances
 from packetloom.validate.peers.hpcc.measured import FCT, table_of
-from packetloom.validate.peers.hpcc.rows import CLASSES, p99
+from packetloom.validate.peers.hpcc.rows import CLASSES, p99_of_peers
 from packetloom.validate.peers.hpcc.settings import Settings
 
 MANY_FLOWS = 100
@@ -76,9 +76,9 @@ def _slowdowns(settings: Settings, flows: pl.DataFrame) -> Iterator[Row]:
     for name, (above, up_to) in CLASSES.items():
         per_seed = slowdowns.filter(size > above, size <= up_to).partition_by("seed")
         theirs, ours = per_seed[0]["theirs"], [one["ours"] for one in per_seed]
-        mean, tail = [one.mean() for one in ours], [p99(one) for one in ours]
+        mean, tail = [one.mean() for one in ours], [p99_of_peers(one) for one in ours]
         yield _row(settings, f"mean slowdown, {name}", theirs.mean(), mean, MEAN_WITHIN)
-        yield _row(settings, f"p99 of the slowdown, {name}", p99(theirs), tail, P99_WITHIN)
+        yield _row(settings, f"p99 of the slowdown, {name}", p99_of_peers(theirs), tail, P99_WITHIN)
 
 
 def _imbalance(settings: Settings, results: Results) -> Iterator[Row]:

@@ -12,7 +12,7 @@ from typing import Any
 
 from packetloom.errors import PacketloomError
 from packetloom.store.results import Results
-from packetloom.validate.comparison import Comparison, Row
+from packetloom.validate.comparison import Check, Row
 from packetloom.validate.peers.agreement import PEERS_FOLDER
 from packetloom.validate.peers.hpcc.rows import MANY_FLOWS, is_one_after_another, rows_of
 from packetloom.validate.peers.hpcc.scenario import replay_scenario
@@ -23,12 +23,12 @@ FOLDER = "hpcc_ns3"
 DRAWS, DRAWS_OF_MANY = 20, 10
 
 
-def hpcc_comparisons() -> list[Comparison]:
+def hpcc_comparisons() -> list[Check]:
     """All that lie in `validation/`."""
     return [comparison_of(file) for file in sorted((PEERS_FOLDER / FOLDER / "cfg").glob("*.txt"))]
 
 
-def comparison_of(file: Path) -> Comparison:
+def comparison_of(file: Path) -> Check:
     """The comparison of one `config.txt`."""
     if not file.is_file():
         raise PacketloomError(f"{file}: there is no such file; name a config.txt of HPCC's simulator")
@@ -44,4 +44,4 @@ def comparison_of(file: Path) -> Comparison:
     def rows(results: Mapping[str, Results]) -> Sequence[Row]:
         return rows_of(settings, results["replayed"])
 
-    return Comparison(f"hpcc-{settings.name}", scenarios, rows, quick=not is_large)
+    return Check(f"hpcc-{settings.name}", scenarios, rows, quick=not is_large)

@@ -100,13 +100,13 @@ def _slowdowns(settings: Settings, flows: pl.DataFrame) -> Iterator[Row]:
     slowdowns = flows.select("seed", size, pl.col("theirs", "ours").truediv(pl.col("ideal_ns")).clip(1))
     for name, (above, up_to) in CLASSES.items():
         per_seed = slowdowns.filter(size > above, size <= up_to).partition_by("seed")
-        mean, tail = _of_each(per_seed, lambda one: one.mean()), _of_each(per_seed, p99)
+        mean, tail = _of_each(per_seed, lambda one: one.mean()), _of_each(per_seed, p99_of_peers)
         yield _row(settings, f"mean slowdown, {name}", *mean, MEAN_WITHIN)
         yield _row(settings, f"p99 of the slowdown, {name}", *tail, P99_WITHIN)
 
 
-def p99(values: pl.Series) -> object:
-    """The 99th percentile, as the peers take it."""
+def p99_of_peers(values: pl.Series) -> object:
+    """The 99th percentile as the peers' scripts take it: an order statistic, without interpolation."""
     return values.sort()[int(len(values) * 0.99)]
 
 

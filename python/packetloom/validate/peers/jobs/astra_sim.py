@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from packetloom.validate.comparison import Comparison
+from packetloom.validate.comparison import Check
 from packetloom.validate.peers.agreement import PEERS_FOLDER, Deviation
 from packetloom.validate.peers.jobs.replay import job_on, read_rows, replay_of
 
@@ -49,7 +49,7 @@ KNOWN = {
 }
 
 
-def astra_sim_comparisons() -> list[Comparison]:
+def astra_sim_comparisons() -> list[Check]:
     """All of them."""
     return [replay_of("astra-sim", SOURCE, read_rows(SOURCE), _what, _scenario, KNOWN)]
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from packetloom.store.results import Results
-from packetloom.validate.comparison import Comparison, Row
+from packetloom.validate.comparison import Check, Row
 from packetloom.validate.peers.agreement import MEAN_WITHIN, NONE, PEERS_FOLDER, Deviations, agreement
 from packetloom.validate.peers.figures import missing
 
@@ -49,7 +49,7 @@ def replay_of(
     what: Callable[[Mapping[str, str]], str],
     scenario: Callable[[Mapping[str, str], Path], dict[str, Any]],
     deviations: Deviations = NONE,
-) -> Comparison:
+) -> Check:
     """All rows of a peer: of each job when its last rank is done. Of some it is known, by id, that they differ."""
 
     def rows(results: Mapping[str, Results]) -> list[Row]:
@@ -70,4 +70,4 @@ def replay_of(
         folder.mkdir(parents=True, exist_ok=True)
         return {row["id"]: scenario(row, folder) for row in theirs}
 
-    return Comparison(name, scenarios, rows)
+    return Check(name, scenarios, rows)

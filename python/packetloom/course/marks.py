@@ -11,7 +11,7 @@ NO_ANSWER = "Not answered yet: write your answer in place of the dots, and run t
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class Mark:
     """Whether an answer is right, and what to tell who gave it; a notebook shows the text."""
 
     right: bool
@@ -21,14 +21,14 @@ class Verdict:
         return self.text
 
 
-def right(text: str = "") -> Verdict:
+def right(text: str = "") -> Mark:
     """The answer is right; what there is to add."""
-    return Verdict(True, f"Right. {text}".strip())
+    return Mark(True, f"Right. {text}".strip())
 
 
-def wrong(text: str) -> Verdict:
+def wrong(text: str) -> Mark:
     """The answer is not right; a hint."""
-    return Verdict(False, f"Not yet. {text}")
+    return Mark(False, f"Not yet. {text}")
 
 
 def is_missing(answer: object) -> bool:
@@ -36,10 +36,10 @@ def is_missing(answer: object) -> bool:
     return answer is ... or answer is None
 
 
-def number(answer: Any, expected: float, *, within: float, hint: str, praise: str = "") -> Verdict:
+def number(answer: Any, expected: float, *, within: float, hint: str, praise: str = "") -> Mark:
     """A number that should be within a fraction of what is expected."""
     if is_missing(answer):
-        return Verdict(False, NO_ANSWER)
+        return Mark(False, NO_ANSWER)
     value = _as_number(answer)
     if value is None:
         return wrong(f"{answer!r} is not a number.")
@@ -55,7 +55,7 @@ def function(
     within: float,
     hint: str,
     praise: str = "",
-) -> Verdict:
+) -> Mark:
     """A function that should give what is expected for each tuple of arguments."""
     for arguments, expected in cases:
         called = f"{getattr(answer, '__name__', 'it')}({', '.join(map(_short, arguments))})"
@@ -64,7 +64,7 @@ def function(
         except Exception as error:
             return wrong(f"{called} raised {type(error).__name__}: {error}")
         if is_missing(value):
-            return Verdict(False, NO_ANSWER)
+            return Mark(False, NO_ANSWER)
         given = _as_number(value)
         if given is None:
             return wrong(f"{called} gives {value!r}, which is not a number.")
