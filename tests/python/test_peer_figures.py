@@ -1,6 +1,7 @@
 """Figures of other simulators: read, held against ours over seeds, and the quick ones replayed."""
 
 import json
+import tomllib
 from pathlib import Path
 
 import polars as pl
@@ -12,6 +13,7 @@ from packetloom.validate.command import KINDS, run_validation
 from packetloom.validate.comparison import Check
 from packetloom.validate.peers import figures, htsim, omnet
 from packetloom.validate.peers.figures import fct_statistics, figure_rows, read_figures
+from packetloom.validate.peers.schemes import SCHEMES
 
 pytestmark = pytest.mark.unaudited
 
@@ -67,6 +69,18 @@ def test_every_comparison_has_a_name_of_its_own() -> None:
     assert len(names) == len(set(names))
 
 
+def test_the_schemes_of_rows_are_those_of_scenarios(tmp_path: Path) -> None:
+    used = set()
+    for comparison in peers.peer_comparisons():
+        for scenario in comparison.scenarios(tmp_path / comparison.name).values():
+            read = scenario if isinstance(scenario, dict) else tomllib.loads(Path(str(scenario)).read_text())
+            parts = [("arrivals", one.get("arrivals")) for one in read["workload"]]
+            parts += [(part, one.get(part)) for one in read["scheme"] for part in ("transport", "queue", "routing")]
+            used |= {f"{part} {one if isinstance(one, str) else one['kind']}" for part, one in parts if one}
+            used |= {"buffer in egress" for one in read["scheme"] if "buffer" in one["queue"]}
+    assert {one for table in SCHEMES.values() for schemes in table.values() for one in schemes} <= used
+
+
 OF_THEIR_OWN_FILES = ("hpcc-", "conweave-")
 """Simulators whose quick comparisons `test_peer_hpcc.py` and `test_peer_conweave.py` run."""
 
@@ -81,6 +95,7 @@ def test_what_is_quick_agrees(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     assert run_validation(["peers"], Path("peers.json"), quick=True)
     rows = json.loads(Path("peers.json").read_text())
     assert len(rows) > 30
+    assert [row["id"] for row in rows if not row.get("schemes")] == []
     verdicts = {row["id"]: row["verdict"] for row in rows}
     assert set(verdicts.values()) <= {"holds", "differs as known", "undecided"}
     known = {id for id, verdict in verdicts.items() if verdict == "differs as known"}

@@ -62,6 +62,8 @@ class Row:
     known: Known | None = None
     why: str = ""
     draws: Draws | None = None
+    schemes: tuple[str, ...] = ()
+    """What it is about, by the names that scenarios have: "transport ndp"."""
     more: Mapping[str, Any] = field(default_factory=dict)
     """What else JSON has of it."""
 
@@ -105,6 +107,7 @@ class Row:
             "id": self.id,
             "what": self.what,
             "source": self.source,
+            **({"schemes": list(self.schemes)} if self.schemes else {}),
             "expected": low if low == high else [low, high],
             "measured": self.measured,
             "interval": None if self.interval is None else list(self.interval),

@@ -1,7 +1,8 @@
 """The part of docs/validation.md that counts: written from the rows of a run, which lie beside the peers' figures.
 
 `packetloom validate theory peers kernel --json FILE` writes rows, `python -m packetloom.validate.page FILE` keeps them
-in `validation/rows.json` and writes the page's part; kinds of which the file has none stay as they are.
+in `validation/rows.json` and writes the page's part, and what docs/schemes.md counts (`held_to`); kinds of which the
+file has none stay as they are.
 """
 
 from __future__ import annotations
@@ -23,12 +24,14 @@ from packetloom.errors import PacketloomError
 from packetloom.stats.verdict import Verdict
 from packetloom.validate.comparison import VERDICTS
 from packetloom.validate.hardware.comparisons import PREFIX as HARDWARE
+from packetloom.validate.held_to import with_counts
 from packetloom.validate.peers.agreement import PEERS_FOLDER
 
 BEGIN = "<!-- rows: written by `python -m packetloom.validate.page`; what stands between these lines is replaced -->"
 END = "<!-- end of rows -->"
 ROWS = PEERS_FOLDER / "rows.json"
 PAGE = PEERS_FOLDER.parent / "docs" / "validation.md"
+SCHEMES = PEERS_FOLDER.parent / "docs" / "schemes.md"
 UNDECIDED: Verdict = "undecided"
 KINDS = {"theory": "theory", "kernel": "Linux's own TCP"}
 PEERS = {
@@ -185,7 +188,8 @@ def main() -> None:
         if sys.argv[1:]:
             write_json(ROWS, kept, "the rows")
         write_text(PAGE, with_part(PAGE.read_text(encoding="utf-8"), page_part(kept), PAGE))
-        print(PAGE)
+        write_text(SCHEMES, with_counts(SCHEMES.read_text(encoding="utf-8"), kept))
+        print(PAGE, SCHEMES, sep="\n")
     except (OSError, ValueError, PacketloomError) as error:
         print(f"error: {error}", file=sys.stderr)
         sys.exit(2)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from packetloom.validate.comparison import Known, Row, span_text
 from packetloom.validate.draws import Draws, Span
+from packetloom.validate.peers.schemes import schemes_of
 
 # What others measured comes with the source tree, as the papers' scenarios do.
 PEERS_FOLDER = Path(__file__).parents[4] / "validation"
@@ -67,6 +68,7 @@ def agreement(
         band=(theirs - slack, theirs + slack),
         rule=rule,
         draws=draws,
+        schemes=schemes_of(source, what),
         known=None if deviation is None else _known(deviation, theirs, slack, rule),
     )
 

@@ -22,6 +22,7 @@ from packetloom.validate.comparison import Check, Known, Row
 from packetloom.validate.draws import Draws
 from packetloom.validate.peers.agreement import MEAN_WITHIN, P99_WITHIN, PEERS_FOLDER, agreement, as_id, drawn
 from packetloom.validate.peers.figures import per_seed
+from packetloom.validate.peers.schemes import schemes_of
 
 FOLDER = PEERS_FOLDER / "homa_ns3"
 # Paths are drawn: theirs is one draw, ours so many.
@@ -275,4 +276,5 @@ def _exact(id: str, what: str, source: str, ours: float, known: Known | None = N
         band=(0, 0),
         rule="the same nanoseconds",
         known=known,
+        schemes=schemes_of(_file(source), what),
     )

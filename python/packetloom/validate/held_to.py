@@ -1,0 +1,84 @@
+"""The last column of docs/schemes.md: how many rows of each simulator a scheme is held to, and how many hold.
+
+A cell names simulators, theory, Linux and papers. The simulators and their counts are written here, from the rows of
+`validation/rows.json`; what else a cell has stays. A row counts for each scheme that its scenario has.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+HEADER = "Held to"
+SIMULATORS = {
+    "htsim": "htsim",
+    "omnet": "OMNeT++",
+    "ns3": "ns-3",
+    "abm_ns3": "ABM's authors",
+    "hpcc_ns3": "HPCC's ns-3",
+    "conweave_ns3": "ConWeave's ns-3",
+    "homa_ns3": "Homa's ns-3",
+    "ns2": "ns-2",
+    "yaps": "YAPS",
+    "astra_sim": "ASTRA-sim",
+    "loggopsim": "LogGOPSim",
+}
+"""As a cell calls them, by their folders of `validation/`."""
+_OF_A_SIMULATOR = re.compile(rf"({'|'.join(map(re.escape, SIMULATORS.values()))})( \(.*\))?")
+_NAMES = re.compile(r"`([a-z0-9-]+)`")
+
+Counts = Mapping[str, Mapping[str, Counter[str]]]
+"""By scheme and simulator: how many rows have each verdict."""
+
+
+def with_counts(text: str, kept: Mapping[str, Any]) -> str:
+    """The page with the simulators of its table and their counts as the rows have them."""
+    counts = counts_of(kept)
+    lines = text.split("\n")
+    start = next(place for place, line in enumerate(lines) if line.endswith(f"| {HEADER} |")) + 2
+    for place in range(start, len(lines)):
+        if not lines[place].startswith("| "):
+            break
+        before, _, last = lines[place].removesuffix("|").rpartition("| ")
+        scheme = before.removeprefix("| ").partition(" | ")[0]
+        cell = _cell(last.strip(), schemes_named(scheme), counts)
+        lines[place] = f"{before}| {cell} |" if cell else f"{before}| |"
+    return "\n".join(lines)
+
+
+def counts_of(kept: Mapping[str, Any]) -> Counts:
+    """How many rows of each simulator each scheme has, by verdict."""
+    found: dict[str, dict[str, Counter[str]]] = defaultdict(lambda: defaultdict(Counter))
+    for folder in SIMULATORS:
+        for row in kept.get(folder, {}).get("rows", ()):
+            for scheme in row.get("schemes", ()):
+                found[scheme][folder][row["verdict"]] += 1
+    return found
+
+
+def schemes_named(cell: str) -> list[str]:
+    """The schemes that a table's first cell names: `routing `letflow`, `conga`` are two."""
+    section = cell.partition(" ")[0]
+    if section.startswith("`"):
+        return [cell.replace("`", "")]
+    return [f"{section} {name}" for name in _NAMES.findall(cell)]
+
+
+def _cell(cell: str, schemes: Sequence[str], counts: Counts) -> str:
+    held = [
+        _counted(name, sum((counts.get(scheme, {}).get(folder, Counter()) for scheme in schemes), Counter()))
+        for folder, name in SIMULATORS.items()
+    ]
+    others = [one for one in cell.split("; ") if one and not _OF_A_SIMULATOR.fullmatch(one)]
+    return "; ".join([*filter(None, held), *others])
+
+
+def _counted(name: str, verdicts: Counter[str]) -> str:
+    """Such as `htsim (40 of 48 hold, 3 known)`; nothing where there are no rows."""
+    if not verdicts:
+        return ""
+    known, differ = verdicts["differs as known"], verdicts["differs"]
+    more = (f", {known} known" if known else "") + (f", {differ} differ" if differ else "")
+    return f"{name} ({verdicts['holds']} of {verdicts.total()} hold{more})"
