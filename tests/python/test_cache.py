@@ -12,7 +12,7 @@ import pytest
 
 import packetloom
 from conftest import CASES, SCENARIO, as_in_a_test
-from packetloom.campaign.cache import ResultCache, build_fingerprint, open_cache
+from packetloom.campaign.cache import LOOKED, ResultCache, build_fingerprint, open_cache
 from packetloom.campaign.combine import combine
 from packetloom.campaign.progress import LogReporter, SilentReporter
 from packetloom.campaign.runner import run_plan
@@ -220,6 +220,26 @@ def test_pruning_drops_the_oldest_cases_whole(filled: ResultCache) -> None:
     assert kept == set(ids[: len(kept)])
     assert 0 < len(kept) < CASES
     assert {file.stem for file in filled.files.path.glob("ports.parquet/*")} == kept
+
+
+def test_sizes_are_read_at_most_once_an_hour_or_after_much_was_added(
+    filled: ResultCache, monkeypatch: pytest.MonkeyPatch, scenario: Path, tmp_path: Path
+) -> None:
+    pruned: list[int] = []
+    monkeypatch.setattr(ResultCache, "prune", lambda cache: pruned.append(len(cache.ids())))
+    (filled.root / LOOKED).unlink(missing_ok=True)
+
+    def looks(name: str) -> int:
+        packetloom.run(scenario, tmp_path / name, progress=False)
+        return len(pruned)
+
+    assert [looks("one"), looks("two")] == [1, 1]
+    an_hour_ago = (filled.root / LOOKED).stat().st_mtime - 3601
+    os.utime(filled.root / LOOKED, (an_hour_ago, an_hour_ago))
+    assert [looks("three"), looks("four")] == [2, 2]
+    shutil.rmtree(filled.files.path)
+    monkeypatch.setattr("packetloom.campaign.cache.LOOK_BYTES", 0)
+    assert [looks("five"), looks("six")] == [3, 3]
 
 
 def test_where_it_is(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import secrets
 import shutil
 import sys
+import time
 from collections import defaultdict
 from collections.abc import Iterable
 from contextlib import suppress
@@ -24,6 +25,12 @@ from packetloom.store.case_rows import FORMAT, CaseRow
 from packetloom.store.outcome import Outcome
 
 MOST_BYTES = 5_000_000_000
+LOOK_INTERVAL_S = 3600.0
+"""The sizes of all files are read again after this time."""
+LOOK_BYTES = MOST_BYTES // 50
+"""And after a campaign has added this much: reading them takes longer than a small campaign."""
+LOOKED = "looked"
+"""An empty file in the cache's folder, written when the sizes were last read."""
 
 
 def open_cache() -> ResultCache | None:
@@ -52,6 +59,7 @@ class ResultCache:
         self.root = root
         self.files = CaseFiles(root / build_fingerprint())
         self._build = this_build().digest
+        self._added_bytes = 0
 
     def ids(self) -> set[str]:
         """The cases that it knows."""
@@ -79,7 +87,17 @@ class ResultCache:
             for table in (*OTHERS, COMMIT):
                 file = origin.file(table, row.case_id)
                 if file.exists():
-                    _copy(file, self.files.place(table, row.case_id))
+                    self._added_bytes += _copy(file, self.files.place(table, row.case_id))
+
+    def keep_small(self) -> None:
+        """Prunes the cache if it may have become too large since its sizes were read."""
+        looked = self.root / LOOKED
+        with suppress(OSError):
+            is_recent = looked.exists() and abs(time.time() - looked.stat().st_mtime) < LOOK_INTERVAL_S
+            if not is_recent or self._added_bytes > LOOK_BYTES:
+                looked.touch()
+                self._added_bytes = 0
+                self.prune()
 
     def prune(self, most_bytes: int = MOST_BYTES) -> None:
         """Drops the oldest cases until the rest is no larger than this."""
@@ -121,10 +139,10 @@ def _kept(files: list[Path]) -> _Kept | None:
     return _Kept(files, sum(state.st_size for state in states), max(state.st_mtime for state in states))
 
 
-def _copy(original: Path, target: Path) -> None:
-    """Puts a copy of a file into the cache."""
+def _copy(original: Path, target: Path) -> int:
+    """Puts a copy of a file into the cache; returns how many bytes that adds."""
     if target.exists():
-        return
+        return 0
     temporary = target.with_name(f"{target.name}.{secrets.token_hex(8)}{TEMPORARY_SUFFIX}")
     try:
         shutil.copyfile(original, temporary)
@@ -132,3 +150,4 @@ def _copy(original: Path, target: Path) -> None:
     except OSError:
         temporary.unlink(missing_ok=True)
         raise
+    return original.stat().st_size

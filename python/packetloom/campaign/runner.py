@@ -131,7 +131,7 @@ class _Campaign:
             self._settle(at_once=True)
             self.folder.write_index()
             if self.cache:
-                self.cache.prune()
+                self.cache.keep_small()
         except OSError as error:
             with suppress(OSError):
                 self._settle(at_once=True)
