@@ -70,15 +70,21 @@ def packed(values: NDArray[Any], valid: pa.Buffer | None = None) -> pa.Array:
 
 def numbers_of(column: pa.Array) -> NDArray[Any]:
     """What a column's `to_numpy` gives, with 1 and 0 for true and false: where a value is missing, all are floats."""
-    valid, held = column.buffers()
+    held = column.buffers()[1]
     here = slice(column.offset, column.offset + len(column))
     if pa.types.is_boolean(column.type):
         values = _unpacked(held or b"")[here]
     else:
         values = np.frombuffer(held or b"", column.type.to_pandas_dtype())[here]
-    if valid is None or not column.null_count:
-        return values
-    return np.where(_unpacked(valid)[here] == 1, values, np.nan)
+    return values if not column.null_count else np.where(validity_of(column), values, np.nan)
+
+
+def validity_of(column: pa.Array) -> NDArray[np.uint8]:
+    """1 for each value that is there, 0 for each that is missing."""
+    valid = column.buffers()[0]
+    if valid is None:
+        return np.full(len(column), 0 if pa.types.is_null(column.type) else 1, np.uint8)
+    return _unpacked(valid)[column.offset : column.offset + len(column)]
 
 
 def _unpacked(bits: pa.Buffer | bytes) -> NDArray[np.uint8]:
