@@ -37,6 +37,7 @@ FROM_ELSEWHERE = {
     "CONTRIBUTING.md": "contributing.md",
     "CHANGELOG.md": "changelog.md",
     "examples/README.md": "examples.md",
+    "validation/hardware/README.md": "measurements.md",
     "workloads/README.md": "workloads.md",
     **{
         f"papers/{paper.parent.name}/README.md": f"papers/{paper.parent.name}.md"

@@ -55,5 +55,6 @@ def test_every_page_is_in_the_navigation() -> None:
         "contributing.md",
         "changelog.md",
         "examples.md",
+        "measurements.md",
         "workloads.md",
     }
