@@ -93,8 +93,8 @@ def tally_lines(by_scale: Mapping[str, Committed], shown: Mapping[str, Committed
     text = [
         f"A{', '.join(counts)[1:]}.",
         *stale,
-        "The numbers that decide are means with 95 % intervals over seeds, **bold** outside the band.",
-        f"The bands, and what stands beside the verdicts, are in {files}.",
+        "Numbers are means with 95 % intervals over seeds, **bold** outside the band.",
+        f"Bands and further numbers: {files}.",
     ]
     return _wrapped(" ".join(text))
 
