@@ -36,7 +36,7 @@ help:
 
 # Of the packages only what commands load is compiled; pip would compile all there is. It is done as they are installed, since
 # an environment may have Python keep nothing (PYTHONDONTWRITEBYTECODE), and each command would take a CPU-second more.
-LOADED := matplotlib.pyplot, numba, polars, pyarrow.compute, pyarrow.parquet, rich.live, rich.table, scipy.stats, tomlkit
+LOADED := jinja2, matplotlib.pyplot, numba, polars, pyarrow.compute, pyarrow.parquet, rich.live, rich.table, scipy.stats, tomlkit
 
 .venv/.tools: requirements.txt .venv/pyvenv.cfg
 	@echo "installing the pinned Python packages"

@@ -228,7 +228,7 @@ def test_help_comes_at_once() -> None:
     code = "import sys, packetloom.cli.main; print(sorted(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     heavy = {name.strip("' ") for name in done.stdout.strip("[]\n").split(",")}
-    assert not heavy & {"polars", "pyarrow", "matplotlib", "scipy", "pandas"}
+    assert not heavy & {"polars", "pyarrow", "matplotlib", "scipy", "pandas", "jinja2"}
 
 
 def test_report_and_plot(out: Path, tmp_path: Path) -> None:

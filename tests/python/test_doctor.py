@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import json
 import re
 import subprocess
@@ -12,6 +11,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from markupsafe import escape
 
 from commands import packetloom
 from packetloom.doctor import Examination, examine, readings
@@ -163,7 +163,7 @@ def test_the_page(guided: Examination) -> None:
     for situation in SITUATIONS:
         for question in situation.questions:
             for words in (question.asks, question.number, question.threshold):
-                assert html.escape(words) in text
+                assert str(escape(words)) in text
     assert not re.search(r"""<(?:script|link|img)[^>]*(?:src|href)=["']?(?:https?:)?//""", text)
 
 

@@ -94,7 +94,7 @@ def test_an_unfinished_folder_has_a_representation(tmp_path: Path, out: Path) ->
     assert "8 of 8 cases finished" in results._repr_html_()
     for file in tmp_path.glob("out/*.parquet/*"):
         file.unlink()
-    assert results._repr_html_() == f"<p>Results(&#x27;{tmp_path}/out&#x27;, 0 of 8 cases finished)</p>"
+    assert results._repr_html_() == f"<p>Results(&#39;{tmp_path}/out&#39;, 0 of 8 cases finished)</p>"
 
 
 def test_a_scheme_written_in_a_cell_runs_and_is_changed(tmp_path_factory: pytest.TempPathFactory) -> None:

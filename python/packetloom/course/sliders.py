@@ -1,38 +1,24 @@
 """Pictures that sliders choose from: all are in the output, so a stored notebook needs no kernel and no network.
 
 Every picture is drawn beforehand, to the same scale. The script only says which one is seen; without it, the one in the
-middle is.
+middle is. What is drawn where is reckoned here; `templates/sliders.html` has the HTML and the SVG.
 """
 
 from __future__ import annotations
 
 import hashlib
-import html
 import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from packetloom.common.templates import render
 from packetloom.stats.curves import COLOURS
 
 WIDTH, HEIGHT = 720, 280
 LEFT, RIGHT, TOP, BOTTOM = 60, 12, 14, 42
 TICKS_X, TICKS_Y = 4, 5
-SCRIPT = """(function () {
-  var box = document.getElementById("ID"), inputs = box.querySelectorAll("input");
-  function show() {
-    var at = Array.prototype.map.call(inputs, function (one) { return one.value; }).join("-");
-    box.querySelectorAll("[data-at]").forEach(function (one) {
-      one.style.display = one.getAttribute("data-at") === at ? "" : "none";
-    });
-    inputs.forEach(function (one) {
-      one.nextElementSibling.textContent = one.getAttribute("data-values").split("|")[one.value];
-    });
-  }
-  inputs.forEach(function (one) { one.addEventListener("input", show); });
-  show();
-})();"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,19 +51,38 @@ class Sliders:
 
     def html(self) -> str:
         """The sliders, all pictures, and the script."""
-        body = f"{''.join(self._inputs())}{self._drawn()}{''.join(self._sentences())}"
-        name = f"sliders-{hashlib.sha256(body.encode()).hexdigest()[:12]}"
-        return f'<div id="{name}">{body}</div>\n<script>{SCRIPT.replace("ID", name)}</script>'
+        from markupsafe import Markup
 
-    def _inputs(self) -> Iterator[str]:
-        for name, values in self.settings.items():
-            texts = [html.escape(str(value)) for value in values]
-            middle = len(values) // 2
-            yield (
-                f'<label style="display:block">{html.escape(name)} <input type="range" min="0" max="{len(values) - 1}" '
-                f'step="1" value="{middle}" data-values="{"|".join(texts)}" style="vertical-align:middle"> '
-                f"<output>{texts[middle]}</output></label>"
-            )
+        body = render("course", "sliders.html", **self._content())
+        name = f"sliders-{hashlib.sha256(body.encode()).hexdigest()[:12]}"
+        return render("course", "chosen.html", name=name, body=Markup(body))
+
+    def _content(self) -> dict[str, Any]:
+        points = [point for picture in self.pictures.values() for curve in picture.curves.values() for point in curve]
+        most_x, most_y = _two_digits(max(x for x, _ in points)), _round_up(max(y for _, y in points))
+        names = list(dict.fromkeys(name for picture in self.pictures.values() for name in picture.curves))
+        return {
+            "width": WIDTH,
+            "height": HEIGHT,
+            "inputs": [
+                {"name": name, "texts": [*map(str, values)], "middle": len(values) // 2}
+                for name, values in self.settings.items()
+            ],
+            "axes": _axes(most_x, most_y, self.x, self.y),
+            "pictures": [
+                {
+                    "at": at,
+                    "is_seen": is_seen,
+                    "said": picture.said,
+                    "curves": [
+                        {"line": _steps(curve, most_x, most_y), "colour": _colour(names.index(name))}
+                        for name, curve in picture.curves.items()
+                    ],
+                }
+                for at, is_seen, picture in self._places()
+            ],
+            "legend": [_entry(place, name) for place, name in enumerate(names)],
+        }
 
     def _places(self) -> Iterator[tuple[str, bool, Picture]]:
         """Each picture, where its sliders are, and whether that is the middle of all."""
@@ -86,33 +91,6 @@ class Sliders:
         for at in itertools.product(*map(range, sizes)):
             values = tuple(values[place] for values, place in zip(self.settings.values(), at, strict=True))
             yield "-".join(map(str, at)), at == middle, self.pictures[values]
-
-    def _sentences(self) -> Iterator[str]:
-        for at, is_seen, picture in self._places():
-            yield f'<p data-at="{at}"{_hidden(is_seen)}>{html.escape(picture.said)}</p>'
-
-    def _drawn(self) -> str:
-        points = [point for picture in self.pictures.values() for curve in picture.curves.values() for point in curve]
-        most_x, most_y = _two_digits(max(x for x, _ in points)), _round_up(max(y for _, y in points))
-        names = list(dict.fromkeys(name for picture in self.pictures.values() for name in picture.curves))
-        groups = [
-            f'<g data-at="{at}"{_hidden(is_seen)}>'
-            + "".join(
-                f'<path d="{_steps(curve, most_x, most_y)}" stroke="{_colour(names.index(name))}"/>'
-                for name, curve in picture.curves.items()
-            )
-            + "</g>"
-            for at, is_seen, picture in self._places()
-        ]
-        size = f'viewBox="0 0 {WIDTH} {HEIGHT}" style="display:block;width:100%;max-width:{WIDTH}px"'
-        axes, legend = "".join(_axes(most_x, most_y, self.x, self.y)), "".join(_legend(names))
-        drawn = f'<g fill="none" stroke-width="1.6">{"".join(groups)}</g>'
-        font = 'font-family="sans-serif" font-size="12" fill="currentColor"'
-        return f'<svg role="img" {size} {font}>{axes}{drawn}{legend}</svg>'
-
-
-def _hidden(is_seen: bool) -> str:
-    return "" if is_seen else ' style="display:none"'
 
 
 def _colour(place: int) -> str:
@@ -157,25 +135,24 @@ def _steps(curve: Sequence[tuple[float, float]], most_x: float, most_y: float) -
     return "".join(parts)
 
 
-def _axes(most_x: float, most_y: float, x: str, y: str) -> Iterator[str]:
+def _axes(most_x: float, most_y: float, x: str, y: str) -> dict[str, Any]:
     bottom, right = HEIGHT - BOTTOM, WIDTH - RIGHT
-    yield f'<path d="M{LEFT} {TOP}V{bottom}H{right}" fill="none" stroke="currentColor" stroke-opacity=".5"/>'
-    for part in (place / TICKS_X for place in range(TICKS_X + 1)):
-        yield f'<text x="{_x(part, 1):.0f}" y="{bottom + 16}" text-anchor="middle">{part * most_x:.4g}</text>'
-    for part in (place / TICKS_Y for place in range(TICKS_Y + 1)):
-        yield f'<text x="{LEFT - 6}" y="{_y(part, 1) + 4:.0f}" text-anchor="end">{part * most_y:.3g}</text>'
-    yield f'<text x="{(LEFT + right) / 2:.0f}" y="{HEIGHT - 8}" text-anchor="middle">{html.escape(x)}</text>'
-    middle = (TOP + bottom) / 2
-    yield (
-        f'<text x="14" y="{middle:.0f}" text-anchor="middle" transform="rotate(-90 14 {middle:.0f})">'
-        f"{html.escape(y)}</text>"
-    )
+    below = [place / TICKS_X for place in range(TICKS_X + 1)]
+    beside = [place / TICKS_Y for place in range(TICKS_Y + 1)]
+    return {
+        "line": f"M{LEFT} {TOP}V{bottom}H{right}",
+        "below": [{"at": f"{_x(part, 1):.0f}", "text": f"{part * most_x:.4g}"} for part in below],
+        "below_y": bottom + 16,
+        "beside": [{"at": f"{_y(part, 1) + 4:.0f}", "text": f"{part * most_y:.3g}"} for part in beside],
+        "beside_x": LEFT - 6,
+        "x": x,
+        "x_at": f"{(LEFT + right) / 2:.0f}",
+        "y": y,
+        "y_at": f"{(TOP + bottom) / 2:.0f}",
+    }
 
 
-def _legend(names: Sequence[str]) -> Iterator[str]:
-    for place, name in enumerate(names):
-        at = TOP + 12 + 16 * place
-        yield (
-            f'<path d="M{WIDTH - 150} {at - 4}h22" stroke="{_colour(place)}" stroke-width="3"/>'
-            f'<text x="{WIDTH - 122}" y="{at}">{html.escape(name)}</text>'
-        )
+def _entry(place: int, name: str) -> dict[str, Any]:
+    """A curve's name in the corner, after a piece of its line."""
+    at = TOP + 12 + 16 * place
+    return {"line": f"M{WIDTH - 150} {at - 4}h22", "colour": _colour(place), "x": WIDTH - 122, "y": at, "name": name}

@@ -1,23 +1,28 @@
-"""A page in one file: styles, scripts and figures inside, nothing fetched from elsewhere."""
+"""A page in one file: styles, scripts and figures inside, nothing fetched from elsewhere.
+
+`Page` collects parts as they are said; `templates/page.html` makes a page of them, `templates/parts.html` has the HTML
+of each kind of part and escapes what it is given.
+"""
 
 from __future__ import annotations
 
-import html
-import json
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
-from string import Template
 from typing import Any
 
 from packetloom.common.files import write_text
+from packetloom.common.templates import render
 from packetloom.errors import PacketloomError
 from packetloom.report.sentences import Name, Number, Row, Sentence
 
 SCRIPTS = ("draw.js", "charts.js", "fabric.js", "ranks.js", "report.js")
+
+Part = Mapping[str, Any]
+"""Its `kind`, which is a macro of `templates/parts.html`, and what that wants."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,31 +38,30 @@ class Page:
 
     def __init__(self, title: str) -> None:
         self._title = title
-        self._parts: list[str | _Told] = []
+        self._parts: list[Part | Sentence] = []
         self._charts: list[dict[str, Any]] = []
         self._data: dict[str, Any] = {}
-        self._contents: list[tuple[str, str, int]] = []
+        self._contents: list[Part] = []
         self._places: dict[Row, str] = {}
 
     def heading(self, text: str, level: int = 2, name: str = "") -> None:
         """A section's heading, which the contents list has too. Level 3: within the section before it."""
-        place = self._new_place(name or text)
-        self._contents.append((place, text, level))
-        self._parts.append(f'<h{level} id="{place}">{html.escape(text)}</h{level}>')
+        heading = {"kind": "heading", "place": self._new_place(name or text), "text": text, "level": level}
+        self._contents.append(heading)
+        self._parts.append(heading)
 
     def text(self, text: str, *, note: bool = False) -> None:
         """A paragraph; a note is set small."""
-        self._parts.append(f'<p class="note">{html.escape(text)}</p>' if note else f"<p>{html.escape(text)}</p>")
+        self._add("text", text=text, note=note)
 
     def list(self, lines: Iterable[str]) -> None:
         """A bulleted list."""
-        items = "".join(f"<li>{html.escape(line)}</li>" for line in lines)
-        if items:
-            self._parts.append(f"<ul>{items}</ul>")
+        if items := [*lines]:
+            self._add("list", lines=items)
 
     def sentence(self, sentence: Sentence) -> None:
         """A sentence of what came out; its numbers lead to their tables, which may come later."""
-        self._parts.append(_Told(sentence))
+        self._parts.append(sentence)
 
     def table(
         self,
@@ -72,41 +76,35 @@ class Page:
 
         `holds` says of each row which number of a sentence it has, if any.
         """
-        style = ' class="prose"' if prose else ""
         kinds = ["text" if place < text_columns else "number" for place in range(len(header))]
-        head = "".join(f'<th class="{kind}">{html.escape(cell)}</th>' for kind, cell in zip(kinds, header, strict=True))
         lines = []
-        for place, row in enumerate(rows):
-            own = ""
-            if holds and (held := holds[place]):
-                self._places[held] = f"row-{len(self._places)}"
-                own = f' id="{self._places[held]}"'
-            lines.append(f"<tr{own}>{_cells(row, kinds)}</tr>")
-        self._parts.append(
-            f'<div class="wide" tabindex="0"><table{style}><thead><tr>{head}</tr></thead>'
-            f"<tbody>{''.join(lines)}</tbody></table></div>"
-        )
+        for nth, row in enumerate(rows):
+            place = ""
+            if holds and (held := holds[nth]):
+                self._places[held] = place = f"row-{len(self._places)}"
+            lines.append({"place": place, "cells": _cells(row, kinds)})
+        self._add("table", head=_cells(header, kinds), rows=lines, prose=prose)
 
     def folded(self, summary: str, text: str) -> None:
         """Preformatted text that opens on a click."""
         with self.fold(summary):
-            self._parts.append(f"<pre>{html.escape(text)}</pre>")
+            self._add("preformatted", text=text)
 
     @contextmanager
     def fold(self, summary: str) -> Iterator[None]:
         """What is added meanwhile opens on a click."""
-        self._parts.append(f"<details><summary>{html.escape(summary)}</summary>")
+        self._add("fold", summary=summary)
         yield
-        self._parts.append("</details>")
+        self._add("end_of_fold")
 
     def chart(self, chart: dict[str, Any], *, heading: str = "", note: str = "") -> None:
         """A figure: its panels, or its series with what can be chosen among them, as `charts` writes them."""
-        self._parts.append(f'<section data-chart="{len(self._charts)}">')
+        self._add("chart", number=len(self._charts))
         if heading:
             self.heading(heading, 3, str(chart["name"]))
         if note:
             self.text(note, note=True)
-        self._parts.append("</section>")
+        self._add("end_of_chart")
         self._charts.append(chart)
 
     @property
@@ -116,14 +114,14 @@ class Page:
 
     def place(self, name: str, kind: str) -> None:
         """Where a script puts something of its own."""
-        self._parts.append(f'<section id="{name}" class="{kind}"></section>')
+        self._add("place", name=name, of=kind)
 
     @contextmanager
     def group(self, kind: str) -> Iterator[None]:
         """What is added meanwhile belongs together."""
-        self._parts.append(f'<div class="{kind}">')
+        self._add("group", of=kind)
         yield
-        self._parts.append("</div>")
+        self._add("end_of_group")
 
     def put_first(self, other: Page) -> None:
         """Puts another page's headings, text and tables before all else."""
@@ -136,19 +134,20 @@ class Page:
 
     def render(self) -> str:
         """The page's text."""
+        from markupsafe import Markup
+
         assets = resources.files("packetloom.report").joinpath("assets")
-        template, style, *scripts = (
-            assets.joinpath(name).read_text(encoding="utf-8") for name in ("page.html", "page.css", *SCRIPTS)
-        )
-        # "<" could end the script's element
-        data = json.dumps({**self._data, "charts": self._charts}, allow_nan=False).replace("<", "\\u003c")
-        return Template(template).substitute(
-            title=html.escape(self._title),
+        # Our own files, which are no text to be escaped.
+        style, *scripts = (Markup(assets.joinpath(name).read_text(encoding="utf-8")) for name in ("page.css", *SCRIPTS))
+        return render(
+            "report",
+            "page.html",
+            title=self._title,
             style=style,
-            contents=self._contents_list(),
-            body="\n".join(part.html(self._places) if isinstance(part, _Told) else part for part in self._parts),
-            data=data,
-            script="\n".join(scripts),
+            contents=self._contents,
+            body=[_told(part, self._places) if isinstance(part, Sentence) else part for part in self._parts],
+            data={**self._data, "charts": self._charts},
+            script=Markup("\n").join(scripts),
         )
 
     def write(self, output: Path) -> None:
@@ -158,43 +157,30 @@ class Page:
         except OSError as error:
             raise PacketloomError(f"{output}: cannot write the page: {error.strerror}") from None
 
+    def _add(self, kind: str, **given: Any) -> None:
+        self._parts.append({"kind": kind, **given})
+
     def _new_place(self, text: str) -> str:
         slug = re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-") or "section"
-        taken = sum(place == slug or place.startswith(f"{slug}--") for place, _, _ in self._contents)
+        taken = sum(one["place"] == slug or one["place"].startswith(f"{slug}--") for one in self._contents)
         return f"{slug}--{taken}" if taken else slug
 
-    def _contents_list(self) -> str:
-        lines = [
-            f'<li class="level-{level}"><a href="#{place}">{html.escape(text)}</a></li>'
-            for place, text, level in self._contents
-        ]
-        return f"<ul>{''.join(lines)}</ul>" if lines else ""
+
+def _told(sentence: Sentence, places: Mapping[Row, str]) -> Part:
+    """A sentence whose numbers have found their rows."""
+    words = [_word(part, places) for part in sentence.parts]
+    return {"kind": "sentence", "answers": sentence.answers, "words": words}
 
 
-@dataclass(frozen=True, slots=True)
-class _Told:
-    """A sentence whose numbers find their rows when the page is rendered."""
-
-    sentence: Sentence
-
-    def html(self, places: dict[Row, str]) -> str:
-        parts = "".join(self._part(part, places) for part in self.sentence.parts)
-        answers = self.sentence.answers
-        return f'<p class="told {answers}" data-answer="{answers}">{parts}</p>'
-
-    @staticmethod
-    def _part(part: str | Number | Name, places: dict[Row, str]) -> str:
-        if isinstance(part, str):
-            return html.escape(part)
-        text = html.escape(part.text)
-        if isinstance(part, Name):
-            return f"<b>{text}</b>"
-        kind = "number interval" if part.is_interval else "number"
-        return f'<a class="{kind}" href="#{places[part.row]}">{text}</a>' if part.row in places else text
+def _word(part: str | Number | Name, places: Mapping[Row, str]) -> Part:
+    if isinstance(part, str):
+        return {"kind": "text", "text": part, "place": ""}
+    if isinstance(part, Name):
+        return {"kind": "name", "text": part.text, "place": ""}
+    kind = "number interval" if part.is_interval else "number"
+    return {"kind": kind, "text": part.text, "place": places.get(part.row, "")}
 
 
-def _cells(row: Sequence[str | Cell], kinds: Sequence[str]) -> str:
+def _cells(row: Sequence[str | Cell], kinds: Sequence[str]) -> list[Part]:
     cells = [(kind, cell if isinstance(cell, Cell) else Cell(cell)) for kind, cell in zip(kinds, row, strict=True)]
-    return "".join(
-        f'<td class="{kind}{" best" if cell.is_best else ""}">{html.escape(cell.text)}</td>' for kind, cell in cells
-    )
+    return [{"kind": f"{kind} best" if cell.is_best else kind, "text": cell.text} for kind, cell in cells]

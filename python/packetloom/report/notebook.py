@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import html
 import time
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from packetloom.campaign.interim_table import table_of
 from packetloom.campaign.progress import Snapshot, outcome_text
+from packetloom.common.templates import render_macro
 from packetloom.store.case_rows import CaseRow, row_label
 
 if TYPE_CHECKING:
@@ -59,8 +59,7 @@ class NotebookReporter:
     def _html(self, snapshot: Snapshot | None) -> str:
         parts = [paragraph(line) for line in [self._opening, *self._warnings]]
         if snapshot:
-            bar = f'<progress max="{snapshot.total}" value="{snapshot.done:.2f}" style="width: 20em"></progress>'
-            parts.append(f"<p>{bar} {html.escape(snapshot.text)}</p>")
+            parts.append(_shown("progress", snapshot.total, f"{snapshot.done:.2f}", snapshot.text))
             lines = snapshot.standings.lines(snapshot.seeds_asked, MOST_LINES)
             parts.append(table(*table_of(lines)))
         return "".join(parts)
@@ -79,8 +78,8 @@ def results_html(results: Results) -> str:
         text += table(*table_of(jobs)) + "".join(map(paragraph, notes_of(jobs)))
     if not jobs or not has_only_jobs([results]):
         text += _slowdowns(results)
-    verdict = "".join(f"<p><b>{html.escape(line)}</b></p>" for line in told_briefly(results)[:MOST_SENTENCES])
-    return text + verdict + "".join(map(paragraph, filter(None, [results.build_note()])))
+    told = "".join(_shown("told", line) for line in told_briefly(results)[:MOST_SENTENCES])
+    return text + told + "".join(map(paragraph, filter(None, [results.build_note()])))
 
 
 def _slowdowns(results: Results) -> str:
@@ -101,15 +100,14 @@ def _slowdowns(results: Results) -> str:
 def table(header: Sequence[str], rows: Iterable[Sequence[str]], *, text_columns: int = 1) -> str:
     """An HTML table; all but the first columns are set as numbers."""
     styles = [WORDS if place < text_columns else NUMBERS for place in range(len(header))]
-
-    def line(tag: str, texts: Sequence[str]) -> str:
-        pairs = zip(styles, texts, strict=True)
-        return "".join(f'<{tag} style="{style}">{html.escape(text)}</{tag}>' for style, text in pairs)
-
-    body = "".join(f"<tr>{line('td', row)}</tr>" for row in rows)
-    return f"<table><thead><tr>{line('th', header)}</tr></thead><tbody>{body}</tbody></table>"
+    return _shown("table", styles, header, list(rows))
 
 
 def paragraph(text: str) -> str:
     """A paragraph of plain text."""
-    return f"<p>{html.escape(text)}</p>"
+    return _shown("paragraph", text)
+
+
+def _shown(macro: str, *given: object) -> str:
+    """What a macro of `templates/notebook.html` makes of it, which escapes text."""
+    return render_macro("report", "notebook.html", macro, *given)
