@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import resource
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -12,16 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 from packetloom import _core
 from packetloom.common.suggest import meant
+from packetloom.common.system import on_cores, peak_memory_bytes
 from packetloom.errors import PacketloomError
 
 if TYPE_CHECKING:
     from packetloom.bench.circumstances import Circumstances
-
-ON_CORES = (
-    "import json, os, sys; os.sched_setaffinity(0, json.loads(sys.argv[1])); os.execvp(sys.argv[2], sys.argv[2:])"
-)
-"""A process that binds itself to cores, then becomes another: so any build can be bound, of whatever age."""
-
 
 RUN = """\
 import json, sys
@@ -90,7 +84,7 @@ def measure(name: str) -> dict[str, Any]:
     return {
         **figure,
         "packet_hops_per_cpu_s": float(figure["packet_hops"]) / float(figure["cpu_s"]),
-        "peak_memory_bytes": _peak_memory_bytes(),
+        "peak_memory_bytes": peak_memory_bytes(),
     }
 
 
@@ -106,15 +100,6 @@ def together(runs: Sequence[dict[str, Any]]) -> dict[str, Any]:
     }
 
 
-def _peak_memory_bytes() -> int:
-    """The most memory this process ever had. Linux's `ru_maxrss` would count its parent's, from before exec."""
-    status = Path("/proc/self/status")
-    if status.exists():
-        (line,) = (line for line in status.read_text().splitlines() if line.startswith("VmHWM:"))
-        return int(line.split()[1]) * 1024
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss  # bytes on macOS
-
-
 def in_process_of(python: Path, name: str, cores: Sequence[int] = ()) -> dict[str, Any]:
     """Runs one benchmark of the build that this Python has, as often as takes a CPU-second or more of this build.
 
@@ -122,7 +107,7 @@ def in_process_of(python: Path, name: str, cores: Sequence[int] = ()) -> dict[st
     """
     command = [str(python), "-c", RUN, name, str(_core.bench_runs(name))]
     if cores:
-        command = [str(python), "-c", ON_CORES, json.dumps([*cores]), *command]
+        command = on_cores(command, cores)
     finished = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
     return together(json.loads(finished.stdout))
 

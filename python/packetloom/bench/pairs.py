@@ -7,7 +7,6 @@ Where there are too few cores, or processes can't be bound to them, one runs aft
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -16,7 +15,7 @@ from typing import Any
 
 from packetloom import _core
 from packetloom.bench.benchmarks import in_process_of
-from packetloom.common.machine import usable_cores
+from packetloom.common.system import can_choose_cores, usable_cores
 
 Figure = dict[str, Any]
 Pair = tuple[Figure, Figure]
@@ -27,7 +26,7 @@ def pair_runner(name: str, other: Path) -> tuple[str, Callable[[int], Pair]]:
     """How pairs of this benchmark run here ("at once" or "in turn"), and what runs the pair of a number."""
     threads = _core.bench_threads(name)
     cores = usable_cores()
-    if hasattr(os, "sched_setaffinity") and len(cores) >= 2 * threads:
+    if can_choose_cores() and len(cores) >= 2 * threads:
         halves = (cores[:threads], cores[threads : 2 * threads])
         return "at once", lambda number: _at_once(
             name, other, halves if number % 2 == 0 else halves[::-1], we_begin=number // 2 % 2 == 0

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from packetloom import _core
-from packetloom.common.machine import usable_cores
+from packetloom.common.system import usable_cores
 from packetloom.errors import InvariantError, PacketloomError
 from packetloom.scenario.input_files import must_be_as_read, must_be_as_read_at_its_end
 from packetloom.store.case_rows import row_label

@@ -6,7 +6,6 @@ first packets of one case of each scheme (`crates/packetloom/src/simulation/tria
 
 from __future__ import annotations
 
-import resource
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -24,8 +23,8 @@ from packetloom.campaign.recorded_bytes import (
     Expected,
     recorded_of,
 )
-from packetloom.common.machine import usable_cores
 from packetloom.common.quantities import significant, size_said_roughly
+from packetloom.common.system import peak_memory_bytes, usable_cores
 from packetloom.errors import PacketloomError
 from packetloom.scenario.plan import Plan, plan_from_text
 
@@ -129,12 +128,12 @@ def forecast(cases: Sequence[_core.Case], workers: int | None = None) -> Forecas
         schemes[str(case.parameters["scheme"])].append(case)
     most = max(1, MOST_CASES // len(schemes))
     looked_at = {scheme: _some(of_it, most) for scheme, of_it in schemes.items()}
-    before = _peak_memory_bytes()
+    before = peak_memory_bytes()
     began_s = process_time()
     costs = _few(looked_at, len(cases)) or {scheme: _tried(some) for scheme, some in looked_at.items()}
     trials_s = process_time() - began_s
     loop_s = _loop_cpu_s()
-    of_a_network_bytes = _peak_memory_bytes() - before
+    of_a_network_bytes = peak_memory_bytes() - before
     hops = cpu_s = longest_s = disk = most_memory = 0.0
     for scheme, known in costs.items():
         for case, cost in known:
@@ -146,7 +145,7 @@ def forecast(cases: Sequence[_core.Case], workers: int | None = None) -> Forecas
             disk += like_it * recorded.disk_bytes
             most_memory = max(most_memory, recorded.memory_bytes)
     at_once = min(workers, len(cases))
-    now = max(RUN_MEMORY_BYTES, _peak_memory_bytes() + TABLES_MEMORY_BYTES)
+    now = max(RUN_MEMORY_BYTES, peak_memory_bytes() + TABLES_MEMORY_BYTES)
     memory = now + (at_once - 1) * of_a_network_bytes + at_once * most_memory
     unknown = tuple(scheme for scheme, known in costs.items() if not known)
     disk += CASE_DISK_BYTES * sum(len(schemes[scheme]) for scheme in unknown)
@@ -210,7 +209,3 @@ def _loop_cpu_s() -> float:
         return process_time() - began_s
 
     return min(once() for _ in range(5))
-
-
-def _peak_memory_bytes() -> float:
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024.0

@@ -17,6 +17,7 @@ import pyarrow.parquet as pq
 from packetloom import _core
 from packetloom.common.columns import column_of, packed
 from packetloom.common.percentiles import PERCENTILES
+from packetloom.common.system import sync_folder
 from packetloom.errors import PacketloomError
 
 TEMPORARY_SUFFIX = ".tmp"
@@ -134,15 +135,6 @@ def unreadable(path: Path, error: BaseException) -> DamageError:
     if isinstance(error, OSError) and error.errno:
         return DamageError(path, f"cannot be read ({os.strerror(error.errno)})", "make it readable")
     return DamageError(path, f"is damaged, cut short or overwritten ({str(error).partition('. ')[0].strip()})")
-
-
-def sync_folder(folder: Path) -> None:
-    """Makes the renames in a folder last."""
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def explain_os_error(error: OSError, doing: str) -> PacketloomError:

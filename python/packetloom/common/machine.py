@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import platform
 from dataclasses import dataclass
 from pathlib import Path
 
-CPUINFO = Path("/proc/cpuinfo")
+from packetloom.common.system import CPUINFO, processor_name, usable_cores
 
 
 @dataclass(frozen=True)
@@ -23,22 +22,6 @@ class Machine:
 
 
 def this_machine(cpuinfo: Path = CPUINFO) -> Machine:
-    """The machine that runs this; of its cores those that this process may use."""
-    return Machine(_processor(cpuinfo), len(usable_cores()), platform.platform())
-
-
-def usable_cores() -> list[int]:
-    """The numbers of the cores that this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return sorted(os.sched_getaffinity(0))
-    return list(range(os.cpu_count() or 1))
-
-
-def _processor(cpuinfo: Path) -> str:
-    """The model, which Linux reports for most processors; of the others the architecture."""
-    if cpuinfo.exists():
-        for line in cpuinfo.read_text().splitlines():
-            key, _, value = line.partition(":")
-            if key.strip() == "model name":
-                return value.strip()
-    return platform.processor() or platform.machine()
+    """The machine that runs this; of its cores those that this process may use, of its processor at least the kind."""
+    processor = processor_name(cpuinfo) or platform.processor() or platform.machine()
+    return Machine(processor, len(usable_cores()), platform.platform())

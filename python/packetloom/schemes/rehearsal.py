@@ -7,14 +7,13 @@ to be wrong with otherwise, it is said where it is run for good.
 
 from __future__ import annotations
 
-import faulthandler
 import re
-import signal
 import subprocess
 import sys
 import traceback
 from pathlib import Path
 
+from packetloom.common.system import ended_by_limit, limit_process
 from packetloom.schemes.translate import TranslationError
 
 MOST_SECONDS = 10
@@ -39,7 +38,7 @@ def rehearse(copy: Path) -> None:
     done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
     if done.returncode == _OUT_OF_MEMORY:
         raise TranslationError(_line(done.stderr, copy), "this takes more memory than there is for constants")
-    if -done.returncode in _OUT_OF_TIME:
+    if ended_by_limit(done.returncode):
         message = f"this takes more than {MOST_SECONDS} s before a class is there; write what it comes to"
         raise TranslationError(_line(done.stderr, copy), message)
     mark.touch()
@@ -51,26 +50,10 @@ def _line(told: str, copy: Path) -> int:
     return int(found[1]) if found else 1
 
 
-def _limit(most_seconds: int) -> None:
-    """Sets the limits, where the system has such; at the end of its time the process tells where it is."""
-    try:
-        import resource
-    except ImportError:
-        return
-    faulthandler.register(signal.SIGXCPU, chain=True)
-    used = resource.getrusage(resource.RUSAGE_SELF)
-    seconds = int(used.ru_utime + used.ru_stime) + 1 + most_seconds
-    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 1))
-    resource.setrlimit(resource.RLIMIT_AS, (_MOST_BYTES, _MOST_BYTES))
-
-
-_OUT_OF_TIME = frozenset(getattr(signal, name) for name in ("SIGXCPU", "SIGKILL") if hasattr(signal, name))
-
-
 def _main(copy: Path, most_seconds: int) -> int:
     from packetloom.schemes.loader import run_file
 
-    _limit(most_seconds)
+    limit_process(most_seconds, _MOST_BYTES)
     try:
         run_file(copy)
     except MemoryError as error:

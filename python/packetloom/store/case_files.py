@@ -6,7 +6,6 @@ gets its name when it is on the disk for good. Many are brought there together, 
 
 from __future__ import annotations
 
-import os
 import shutil
 from collections.abc import Iterable, Set
 from concurrent.futures import ThreadPoolExecutor
@@ -24,10 +23,10 @@ from packetloom.common.files import (
     TEMPORARY_SUFFIX,
     DamageError,
     read_parquet,
-    sync_folder,
     table_of,
     write_parquet,
 )
+from packetloom.common.system import sync_file, sync_folder
 from packetloom.store.case_rows import EVERY_CASE_HAS, FLOWS, PARTITIONED, CaseRow, row_in
 from packetloom.store.content_hash import Content, content_of
 from packetloom.store.outcome import Columns, Outcome
@@ -201,18 +200,10 @@ def _must_hold(file: Path, table: pa.Table, row: CaseRow, written: Content | Non
 def _sync_files(files: list[Path]) -> None:
     """Brings files onto the disk. Asked for together, they share the disk's waits."""
     if len(files) == 1:
-        _sync_file(files[0])
+        sync_file(files[0])
     elif files:
         with ThreadPoolExecutor(SYNC_THREADS) as pool:
-            list(pool.map(_sync_file, files))
-
-
-def _sync_file(file: Path) -> None:
-    descriptor = os.open(file, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+            list(pool.map(sync_file, files))
 
 
 def fingerprint_of(flows: pa.Table) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import sys
@@ -15,6 +14,7 @@ from types import TracebackType
 from typing import Any
 
 from packetloom import _core
+from packetloom.common import system
 from packetloom.common.build import builds_text, this_build
 from packetloom.common.files import TEMPORARY_SUFFIX, DamageError, explain_os_error, write_table, write_text
 from packetloom.errors import PacketloomError
@@ -151,7 +151,8 @@ class ResultsFolder:
 
     def _prepare(self, plan: Plan) -> None:
         os.truncate(self._lock, 0)
-        os.pwrite(self._lock, f"{os.getpid()}\n".encode(), 0)
+        os.lseek(self._lock, 0, os.SEEK_SET)
+        os.write(self._lock, f"{os.getpid()}\n".encode())
         self.files.make_folders()
         self.files.clear_leftovers()
         scenario = f"scenario.{plan.format}"
@@ -185,15 +186,13 @@ def _claim(path: Path) -> int:
         )
     path.mkdir(parents=True, exist_ok=True)
     lock = os.open(path / LOCK, os.O_RDWR | os.O_CREAT, 0o644)
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
+    if not system.lock(lock):
         owner = os.read(lock, 32).decode(errors="replace").strip()
         os.close(lock)
         raise PacketloomError(
             f"{path}: another run{f' (process {owner})' if owner else ''} is writing there: "
             "wait for it, or name another folder with -o DIR"
-        ) from None
+        )
     return lock
 
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
 
+from packetloom.common.system import is_root
 from packetloom.errors import PacketloomError
 
 COMMAND_TIMEOUT_S = 60
@@ -161,10 +162,12 @@ def parameters(congestion_control: str, more: Mapping[str, str]) -> Iterator[Non
 
 def require(congestion_control: str) -> None:
     """Raises `UnavailableError` if the machine does not let us build a dumbbell with this congestion control."""
+    if sys.platform != "linux":
+        raise UnavailableError("Linux's TCP runs on Linux; elsewhere give a kernel with --vm")
     for tool in ("ip", "tc", "sysctl"):
         if shutil.which(tool) is None:
             raise UnavailableError(f"there is no `{tool}` (Debian: apt install iproute2 procps)")
-    if os.geteuid() != 0:
+    if not is_root():
         raise UnavailableError("network namespaces need root: run it with sudo")
     known = Path("/proc/sys/net/ipv4/tcp_available_congestion_control").read_text(encoding="utf-8").split()
     if congestion_control not in known:
