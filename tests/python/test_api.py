@@ -17,18 +17,38 @@ from packetloom.store.results import Results
 
 pytestmark = pytest.mark.unaudited
 
-WITH_EXAMPLES = ["check", "compare", "estimate", "export", "fidelity", "run"]
+WITH_EXAMPLES = [
+    *("check", "compare", "estimate", "export", "fidelity", "plot", "run", "size_bins", "summary", "write_report"),
+]
 
 
 @pytest.mark.parametrize("name", WITH_EXAMPLES)
 def test_its_example_runs(name: str, scenario: Path, finished: Path, tmp_path: Path) -> None:
     function: Callable[..., object] = getattr(packetloom, name)
     given = {"packetloom": packetloom, "scenario": scenario, "results": Results(finished), "folder": tmp_path / "files"}
+    (tmp_path / "files").mkdir()
     module = importlib.import_module(function.__module__)
     (found,) = (one for one in doctest.DocTestFinder(recurse=False).find(function, name, module, globs=given))
     assert found.examples
     said: list[str] = []
     assert doctest.DocTestRunner(verbose=False).run(found, out=said.append).failed == 0, "".join(said)
+
+
+def test_a_table_or_column_that_there_is_not_is_named_with_the_nearest(finished: Path) -> None:
+    results = Results(finished)
+    row = results.rows()[0]
+    for asked in (
+        lambda: results.table("flow"),  # type: ignore[arg-type]
+        lambda: next(results.partitions("flow")),  # type: ignore[arg-type]
+        lambda: results.part("flow", row),  # type: ignore[arg-type]
+        lambda: results.to_polars("flow"),  # type: ignore[arg-type]
+    ):
+        with pytest.raises(ArgumentError, match="there is no table 'flow'; did you mean 'flows'"):
+            asked()
+    for read in (results.table, lambda name, columns: next(results.partitions(name, columns))):
+        with pytest.raises(ArgumentError, match="has no column 'size_byte'; did you mean 'size_bytes'"):
+            read("flows", ["size_byte"])
+    assert not results.problems
 
 
 def test_a_comparison_is_the_commands(finished: Path) -> None:

@@ -23,7 +23,8 @@ from matplotlib.backend_bases import FigureCanvasBase
 from matplotlib.ticker import FuncFormatter, Locator, LogLocator, MaxNLocator, NullFormatter
 
 from packetloom.common import arguments
-from packetloom.errors import PacketloomError
+from packetloom.common.suggest import meant
+from packetloom.errors import ArgumentError, PacketloomError
 from packetloom.report.figures import Choice, chart
 from packetloom.report.panels import Curve, Dots, HeatMap, Panel, Stack, apart, errors_of
 from packetloom.stats.curves import SomeResults, Style, style_at
@@ -73,7 +74,14 @@ SUFFIXES = ((1e9, "G"), (1e6, "M"), (1e3, "k"))
 def plot(figure: str, results: SomeResults, ax: Axes | None = None, **choices: Choice) -> Axes:
     """Draws a figure (`packetloom list` names them) on these axes, or on new ones, and returns them.
 
-    Choices are `load`, `statistic` and `bin`, where the figure has them.
+    Choices are `load`, `statistic` and `bin`, where the figure has them. Axis titles have units. `ArgumentError` for a
+    choice that the figure does not have; `PacketloomError` for a figure that there is not, or whose numbers the results
+    lack, with what to measure.
+
+    Example:
+        >>> axes = packetloom.plot("fct-cdf", results, load=0.2)
+        >>> axes.get_title(), axes.get_ylabel()
+        ('load 0.2', 'fraction of flows')
     """
     if ax is not None:
         arguments.instance("ax", ax, Axes, "matplotlib's Axes")
@@ -230,8 +238,9 @@ def _panel(figure: str, results: SomeResults, choices: Mapping[str, Choice]) -> 
     for name, value in choices.items():
         if not isinstance(value, str | int | float | None):
             raise arguments.wrong(name, value, "a text or a number")
-    for choice in choices.keys() - set(drawn.choices):
-        raise PacketloomError(f"the figure {figure} has no option --{choice}")
+    for choice in choices:
+        if choice not in drawn.choices:
+            raise ArgumentError(f"the figure {figure} has no option --{choice}; {meant(choice, drawn.choices)}")
     return drawn.panel(choices)
 
 

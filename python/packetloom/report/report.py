@@ -48,7 +48,16 @@ def write_report(
     bins: Sequence[SizeBin] = DEFAULT_BINS,
     errors: str | Path | None = None,
 ) -> Path:
-    """Writes the page, and gives its path. `errors`: the file in which `packetloom fidelity` has left what it found."""
+    """Writes the page that `packetloom report` writes, and gives its path.
+
+    `results` is one folder's results, or a list of several that are to be compared; `bins` are the sizes of flows that
+    tables have (`size_bins`); `errors` is the file in which `packetloom fidelity` has left what it found.
+
+    Example:
+        >>> page = packetloom.write_report(results, folder / "page.html", bins=packetloom.size_bins(100e3))
+        >>> page.read_text().startswith("<!DOCTYPE html>")
+        True
+    """
     several, page = curves.as_list(results), arguments.path("output", output)
     check_bins(bins)
     file = None if errors is None else arguments.path("errors", errors)

@@ -22,7 +22,7 @@ from packetloom.common.confidence import t_quantile
 from packetloom.common.fairness import jain
 from packetloom.common.percentiles import PERCENTILES, percentiles
 from packetloom.common.quantities import size_said, size_text
-from packetloom.errors import PacketloomError
+from packetloom.errors import ArgumentError, PacketloomError
 from packetloom.store.case_rows import axes_of, parameter_column
 from packetloom.store.results import Results
 
@@ -88,9 +88,16 @@ class SizeBin:
 
 
 def size_bins(*edges_bytes: float) -> tuple[SizeBin, ...]:
-    """Bins that meet at these sizes; the first starts at 0, the last has no end."""
+    """Bins that meet at these sizes in bytes; the first starts at 0, the last has no end.
+
+    Give them to `summary` and `write_report`. `ArgumentError` for sizes that do not rise.
+
+    Example:
+        >>> [one.label for one in packetloom.size_bins(100e3, 10e6)]
+        ['(0, 100KB]', '(100KB, 10MB]', '(10MB, ∞)']
+    """
     if not edges_bytes or list(edges_bytes) != sorted(set(edges_bytes)) or edges_bytes[0] <= 0:
-        raise PacketloomError(f"size bins need rising sizes above 0, for example 100e3, 10e6; got {edges_bytes}")
+        raise ArgumentError(f"size bins need rising sizes above 0, for example 100e3, 10e6; got {edges_bytes}")
     edges = (0.0, *edges_bytes, float("inf"))
     return tuple(SizeBin(low, high) for low, high in itertools.pairwise(edges))
 
@@ -107,6 +114,11 @@ def summary(results: Results, bins: Sequence[SizeBin] = DEFAULT_BINS) -> pl.Data
     `steady` (`verdict`: 1 if the slowdown does not drift over the run, 0 if it does, null if the run is too short to
     tell; `drift`: the last third of the flows less the first, as a fraction of the mean). `low` and `high` are null
     with one seed, except those of the drift.
+
+    Example:
+        >>> means = packetloom.summary(results).filter(bin="all", metric="slowdown", statistic="mean")
+        >>> means.select("label", "load", "seeds").rows()
+        [('TCP', 0.2, 2), ('TCP', 0.8, 2), ('DCTCP', 0.2, 2), ('DCTCP', 0.8, 2)]
     """
     from packetloom.stats.steadiness.column import with_steadiness
 

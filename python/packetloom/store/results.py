@@ -200,10 +200,6 @@ class Results:
             table = self.cases
             _must_have(name, table.column_names, columns)
             return table if columns is None else table.select(list(columns))
-        if name not in PARTITIONED:
-            raise ArgumentError(f"there is no table {name!r}; {meant(str(name), ('cases', *PARTITIONED))}")
-        if columns is not None:
-            _must_have(name, self._column_names(name), columns)
         axes, types = self.axes, self.parameter_types()
         tables = [_with_axes(table, row, axes, types) for row, table in self.partitions(name, columns)]
         if not tables:
@@ -222,7 +218,13 @@ class Results:
         return []
 
     def partitions(self, name: TableName, columns: Sequence[str] | None = None) -> Iterator[tuple[CaseRow, pa.Table]]:
-        """The finished cases one by one, each with its part of a table: for results larger than memory."""
+        """The finished cases one by one, each with its part of a table: for results larger than memory.
+
+        `ArgumentError` for an unknown table or column.
+        """
+        _must_be_table(name)
+        if columns is not None:
+            _must_have(name, self._column_names(name), columns)
         for row in self.rows():
             table = self.part(name, row, columns)
             if table is not None:
@@ -230,6 +232,7 @@ class Results:
 
     def part(self, name: TableName, row: CaseRow, columns: Sequence[str] | None = None) -> pa.Table | None:
         """A case's part of a table; nothing if it has none, or if that is damaged, which is reported."""
+        _must_be_table(name)
         file = self.table_path(name, row)
         if name not in row.tables and (row.tables or not file.exists()):
             return None
@@ -273,6 +276,12 @@ class Snapshot(Results):
     def rows(self) -> list[CaseRow]:
         """The cases that were finished."""
         return self._rows
+
+
+def _must_be_table(name: str) -> None:
+    """`ArgumentError` for what is no table of cases' parts."""
+    if name not in PARTITIONED:
+        raise ArgumentError(f"there is no table {name!r}; {meant(str(name), ('cases', *PARTITIONED))}")
 
 
 def _must_have(name: str, known: Sequence[str], asked: Sequence[str] | None) -> None:
