@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import packetloom
+from packetloom.common import stale_engine
 from packetloom.errors import MOST_LETTERS, harmless
 
 pytestmark = pytest.mark.unaudited
@@ -50,6 +51,18 @@ def test_what_an_old_engine_lacks_is_a_message(clone: Path) -> None:
     code, said = told(clone, ["explain", "nothing"], is_missing=False)
     assert code == 2
     assert said.splitlines()[-1] == f"note: {MESSAGE}"
+
+
+def test_a_package_that_is_required_since_is_a_message(clone: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stale_engine, "__file__", str(clone / "python" / "packetloom" / "common" / "stale_engine.py"))
+    for name in stale_engine.SOURCES:
+        (clone / name).touch() if name.startswith("Cargo") else (clone / name).mkdir()
+        os.utime(clone / name, (0, 0))
+    missing = ModuleNotFoundError("No module named 'jinja2.x'", name="jinja2.x")
+    assert stale_engine.blamed(missing) == ""
+    (clone / "requirements.txt").write_text("# pinned\nJinja2==3.1.6\n")
+    assert stale_engine.blamed(missing) == "the package jinja2 is not installed; run make install"
+    assert stale_engine.blamed(ModuleNotFoundError("No module named 'mine'", name="mine")) == ""
 
 
 def test_of_a_new_engine_a_fault_is_a_fault(clone: Path) -> None:

@@ -15,7 +15,9 @@ SOURCES = ("Cargo.toml", "Cargo.lock", "crates", "workloads", "benches")
 
 def blamed(error: BaseException) -> str:
     """What to say of an error instead of a traceback; empty where the engine is not to blame, or where this is no
-    clone."""
+    clone; or that a package is missing which was not among the requirements when the clone was set up."""
+    if isinstance(error, ModuleNotFoundError) and _is_required(package := (error.name or "").partition(".")[0]):
+        return f"the package {package} is not installed; run make install"
     said = note()
     last = str(error).splitlines() or [""]
     return said and f"{said} ({type(error).__name__}: {last[0]})"
@@ -31,6 +33,14 @@ def note() -> str:
         return "the engine is not built; run make install"
     older = is_older(Path(engine.origin), clone)
     return "the engine is older than the sources beside it; run make install" if older else ""
+
+
+def _is_required(package: str) -> bool:
+    requirements = Path(__file__).parents[3] / "requirements.txt"
+    if not requirements.is_file():
+        return False
+    lines = requirements.read_text(encoding="utf-8").lower().splitlines()
+    return package.lower() in {line.partition("==")[0] for line in lines}
 
 
 def is_older(engine: Path, clone: Path) -> bool:
