@@ -109,6 +109,7 @@ def test_what_is_quick_holds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     assert known == {"theory-dcqcn-2-marked"}
     assert {row["verdict"] for row in rows if row["id"] not in known} == {"holds"}
     of = {row["id"].split("-")[1] for row in rows}
+    assert {row["id"].split("-")[1] for row in rows if "schemes" not in row} == {"greedy"}
     assert of >= {"md1", "trimming", "processor", "dctcp", "rcp", "ecmp", "greedy", "pfc", "rdma", "hpcc", "dcqcn"}
 
 

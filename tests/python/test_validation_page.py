@@ -13,6 +13,7 @@ from packetloom.validate import held_to, page
 from packetloom.validate.draws import Draws
 from packetloom.validate.peers.agreement import agreement, drawn
 from packetloom.validate.peers.schemes import schemes_of
+from packetloom.validate.theory import schemes as theory_schemes
 
 HOLDS = agreement("a", "a flow alone", "htsim/figures.toml", 10.0, 10.0, 0.0)
 NEAR = agreement("b", "a mean", "hpcc_ns3/cfg/x.txt", 10.0, 10.1, 0.03)
@@ -35,20 +36,24 @@ def test_the_page_of_schemes_counts_the_rows_of_each() -> None:
 
 def test_every_row_that_is_kept_names_schemes_that_the_page_has() -> None:
     kept = json.loads(page.ROWS.read_text())
+    theory = kept["theory"]["rows"]
+    assert [row["id"] for row in theory if tuple(row.get("schemes", ())) != theory_schemes.schemes_of(row["id"])] == []
+    assert {row["id"].split("-")[1] for row in theory if "schemes" not in row} == {"greedy"}
     rows = [row for folder in held_to.SIMULATORS for row in kept[folder]["rows"]]
     assert [row["id"] for row in rows if tuple(row["schemes"]) != schemes_of(row["source"], row["what"])] == []
     cells = [line.split(" | ")[0].removeprefix("| ") for line in page.SCHEMES.read_text().splitlines()]
     listed = {scheme for cell in cells for scheme in held_to.schemes_named(cell)}
-    assert {scheme for row in rows for scheme in row["schemes"]} <= listed
+    assert {scheme for row in rows + theory for scheme in row.get("schemes", ())} <= listed
 
 
 def test_a_cell_has_the_simulators_of_the_rows_and_keeps_what_else_it_names() -> None:
-    table = f"| In a scenario | {held_to.HEADER} |\n|---|---|\n| queue `a`, `b` | YAPS (1 of 2 hold); htsim; theory |\n"
+    before = "YAPS (1 of 2 hold); htsim; theory; Linux"
+    table = f"| In a scenario | {held_to.HEADER} |\n|---|---|\n| queue `a`, `b` | {before} |\n"
     verdicts = ["holds", "differs as known", "undecided", "differs"]
     rows = [{"schemes": ["queue a"], "verdict": verdict} for verdict in verdicts]
     kept = {"htsim": {"rows": [*rows, {"schemes": ["queue b"], "verdict": "holds"}, {"verdict": "holds"}]}}
-    assert "| queue `a`, `b` | htsim (2 of 5 hold, 1 known, 1 differ); theory |" in held_to.with_counts(table, kept)
-    assert "| queue `a`, `b` | theory |" in held_to.with_counts(table, {})
+    assert "| queue `a`, `b` | htsim (2 of 5 hold, 1 known, 1 differ); Linux |" in held_to.with_counts(table, kept)
+    assert "| queue `a`, `b` | Linux |" in held_to.with_counts(table, {})
 
 
 def test_rows_are_counted_by_what_they_are_against_and_shown_where_they_do_not_hold() -> None:

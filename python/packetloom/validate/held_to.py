@@ -1,6 +1,7 @@
-"""The last column of docs/schemes.md: how many rows of each simulator a scheme is held to, and how many hold.
+"""The last column of docs/schemes.md: how many rows of each simulator and of theory a scheme is held to, and how many
+hold.
 
-A cell names simulators, theory, Linux and papers. The simulators and their counts are written here, from the rows of
+A cell names simulators, theory, Linux and papers. The first two and their counts are written here, from the rows of
 `validation/rows.json`; what else a cell has stays. A row counts for each scheme that its scenario has.
 """
 
@@ -26,7 +27,9 @@ SIMULATORS = {
     "loggopsim": "LogGOPSim",
 }
 """As a cell calls them, by their folders of `validation/`."""
-_OF_A_SIMULATOR = re.compile(rf"({'|'.join(map(re.escape, SIMULATORS.values()))})( \(.*\))?")
+COUNTED = SIMULATORS | {"theory": "theory"}
+"""What has rows in `validation/rows.json`, each with its schemes."""
+_IS_COUNTED = re.compile(rf"({'|'.join(map(re.escape, COUNTED.values()))})( \(.*\))?")
 _NAMES = re.compile(r"`([a-z0-9-]+)`")
 
 Counts = Mapping[str, Mapping[str, Counter[str]]]
@@ -51,7 +54,7 @@ def with_counts(text: str, kept: Mapping[str, Any]) -> str:
 def counts_of(kept: Mapping[str, Any]) -> Counts:
     """How many rows of each simulator each scheme has, by verdict."""
     found: dict[str, dict[str, Counter[str]]] = defaultdict(lambda: defaultdict(Counter))
-    for folder in SIMULATORS:
+    for folder in COUNTED:
         for row in kept.get(folder, {}).get("rows", ()):
             for scheme in row.get("schemes", ()):
                 found[scheme][folder][row["verdict"]] += 1
@@ -69,9 +72,9 @@ def schemes_named(cell: str) -> list[str]:
 def _cell(cell: str, schemes: Sequence[str], counts: Counts) -> str:
     held = [
         _counted(name, sum((counts.get(scheme, {}).get(folder, Counter()) for scheme in schemes), Counter()))
-        for folder, name in SIMULATORS.items()
+        for folder, name in COUNTED.items()
     ]
-    others = [one for one in cell.split("; ") if one and not _OF_A_SIMULATOR.fullmatch(one)]
+    others = [one for one in cell.split("; ") if one and not _IS_COUNTED.fullmatch(one)]
     return "; ".join([*filter(None, held), *others])
 
 

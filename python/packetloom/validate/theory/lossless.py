@@ -16,6 +16,7 @@ from packetloom.validate.comparison import Check, Known, Row
 from packetloom.validate.theory import formulas
 from packetloom.validate.theory.dcqcn import drawn_marked, fluid_marked
 from packetloom.validate.theory.replicates import bounded
+from packetloom.validate.theory.schemes import schemes_of
 
 PAYLOAD_BYTES, WIRE_BYTES, STAMPED_BYTES, HPCC_BYTES = 1000, 1048, 1056, 1090
 LINK_PS_PER_BYTE = {100: 80, 400: 20}
@@ -287,6 +288,7 @@ def _dcqcn_comparison(flows: int) -> Check:
             bounded(f"{name}-even", what, source, (0.9, 1.0), ends["least"].to_list()),
             Row(
                 id=f"theory-{name}-marked",
+                schemes=schemes_of(f"theory-{name}-marked"),
                 what=f"{case}: share of packets marked, in thousandths",
                 source=source,
                 expected=(expected, expected),

@@ -9,6 +9,7 @@ import numpy as np
 from packetloom.common.confidence import half_interval
 from packetloom.validate.comparison import Row
 from packetloom.validate.draws import Span
+from packetloom.validate.theory.schemes import schemes_of
 
 # With thirty rows at 95 % one or two would differ by chance alone; at 99.9 % one does in 3 % of all tables.
 CONFIDENCE = 0.999
@@ -27,6 +28,7 @@ def predicted(
     is_known = half <= known_to * abs(mean)
     return Row(
         id=f"theory-{id}",
+        schemes=schemes_of(f"theory-{id}"),
         what=what,
         source=source,
         expected=span,
@@ -43,6 +45,7 @@ def bounded(id: str, what: str, source: str, expected: Span, draws: Sequence[flo
     holds = all(expected[0] <= draw <= expected[1] for draw in draws)
     return Row(
         id=f"theory-{id}",
+        schemes=schemes_of(f"theory-{id}"),
         what=what,
         source=source,
         expected=expected,
