@@ -41,15 +41,20 @@ impl Found {
         packets: &Packets<H>,
         into: impl Fn(u32) -> FarEnd,
     ) {
-        let Some(shared) = port.shared() else { return };
-        let classes = (0..narrow::<u8>(CLASSES)).filter(|&class| shared.is_paused(class));
-        self.paused.extend(classes.map(|class| (link, class)));
-        for id in shared.packets(packets) {
+        self.note_paused(link, port);
+        let Some(buffer) = port.buffer().filter(|_| port.paused().is_some()) else { return };
+        for id in buffer.packets(packets) {
             let packet = packets.get(id);
             let Some(class) = charged_class(packet) else { continue };
             self.waits_at.entry((into(packets.ingress(id)), class)).or_default().insert((link, class));
             self.flows.entry((link, class)).or_default().insert(packet.flow);
         }
+    }
+
+    fn note_paused<H: Copy + Default, A: PortAgent<H>>(&mut self, link: u32, port: &Port<H, A>) {
+        let Some(paused) = port.paused() else { return };
+        let classes = (0..narrow::<u8>(CLASSES)).filter(|&class| paused.has(class));
+        self.paused.extend(classes.map(|class| (link, class)));
     }
 
     /// The paused ports that will never be resumed: whatever they wait for waits at others of them.
@@ -99,9 +104,7 @@ pub(super) fn find<H: Copy + Default, A: PortAgent<H>>(
         }
         // A host's own packets came by no link; what it waits for is found by what it sends into.
         for (port, link) in view.ports().take(view.host_ports) {
-            let classes = (0..narrow::<u8>(CLASSES))
-                .filter(|&class| port.shared().is_some_and(|it| it.is_paused(class)));
-            found.paused.extend(classes.map(|class| (link, class)));
+            found.note_paused(link, port);
         }
     }
     found.cycle(far_ends)

@@ -16,7 +16,7 @@ use crate::flow::{FlowId, HostId};
 use crate::link_message::LinkMessage;
 use crate::narrow::narrow;
 use crate::packet::{Kind, Packet};
-use crate::queue::{Buffer, CLASSES, Holds, Memory, SharedPort, charged_class, class_of};
+use crate::queue::{Buffer, CLASSES, Holds, Memory, PausedClasses, charged_class, class_of};
 use crate::units::Time;
 use std::collections::BTreeMap;
 use std::fmt::{Debug, Write};
@@ -325,6 +325,6 @@ fn state_of<H: Copy + Default, A: PortAgent<H>>(port: &Port<H, A>, wires: &Wires
         sends_at: port.is_waiting().then(|| port.free_at()),
         on_link: Vec::new(),
         credit_used,
-        paused: port.shared().map_or(0, SharedPort::paused),
+        paused: port.paused().map_or(0, PausedClasses::bits),
     }
 }

@@ -11,8 +11,8 @@ use crate::packet::{Kind, Packet};
 use crate::packets::{PacketId, Packets};
 use crate::prefetch::prefetch_lines;
 use crate::queue::{
-    self, Buffer, Built, Counts, Departure, Env, Fifo, HeldFifo, Holds, Joined, Occupancy, Opening, Pool,
-    SharedPort, Site, Verdict,
+    self, Buffer, Built, Counts, Departure, Env, Fifo, HeldFifo, Holds, Joined, Occupancy, Opening,
+    PausedClasses, Pool, Site, Verdict,
 };
 use crate::random::Stream;
 use crate::spec::Values;
@@ -615,30 +615,34 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
         wires.packets.take(id);
     }
 
-    /// What can be paused here, if it can.
-    pub(super) fn shared(&self) -> Option<&SharedPort> {
-        match self.buffer() {
-            Some(Buffer::Shared(port)) => Some(port),
-            _ => None,
-        }
+    /// What the far end of the link has paused, if it can.
+    pub(super) fn paused(&self) -> Option<&PausedClasses> {
+        self.buffer()?.paused()
+    }
+
+    /// What waits where packets of a class do, if it can be paused.
+    #[inline]
+    pub(super) fn class_bytes(&self, class: u8) -> u64 {
+        self.buffer().map_or(0, |buffer| buffer.class_bytes(class))
     }
 
     /// Whether a packet that comes now starts now: where it could be paused and is not, nothing that may be sent
     /// waits, and the link is free.
     #[inline]
     pub(super) fn is_open(&self, now: Time, packet: &Packet<H>) -> bool {
-        let Some(port) = self.shared().filter(|_| !self.waiting) else { return false };
-        // In a planned order whatever arrives comes before the end of a packet at the same instant.
-        let is_free = self.line.busy_until < now || self.line.busy_until == now && !port.has_planned_order();
-        is_free && packet.time <= now && (packet.kind == Kind::Link || !port.is_paused(packet.class))
+        if self.waiting || self.line.busy_until > now || packet.time > now {
+            return false;
+        }
+        let class = (packet.kind != Kind::Link).then_some(packet.class);
+        self.buffer().is_some_and(|buffer| buffer.lets_pass(class, self.line.busy_until == now))
     }
 
-    /// The same, mutable; a caller that changes it calls [`Port::note_emptied`] afterwards.
-    pub(super) fn shared_mut(&mut self) -> Option<&mut SharedPort> {
-        match &mut self.discipline {
-            Discipline::Buffered(Buffer::Shared(port)) => Some(port),
-            _ => None,
-        }
+    /// Takes out all that waits of a class, and gives it up until it is resumed. The caller calls [`Port::note_emptied`]
+    /// once it is rid of that.
+    pub(super) fn give_up(&mut self, now: Time, class: u8, packets: &mut Packets<H>) -> Vec<PacketId> {
+        let Discipline::Buffered(buffer) = &mut self.discipline else { return Vec::new() };
+        let (random, counts) = (&mut self.random, &mut self.counters);
+        buffer.give_up(class, &mut Env { now, packets, random, counts, serving_bytes: 0 })
     }
 
     /// What waited of a class is gone.
@@ -659,11 +663,7 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
 
     /// Whether the far end of its link has paused a class, or has given no credit for what waits of it.
     pub(super) fn has_paused(&self, class: u8) -> bool {
-        match self.buffer() {
-            Some(Buffer::Shared(port)) => port.is_paused(class),
-            Some(Buffer::Cbfc(port)) => port.lacks_credit(class),
-            _ => false,
-        }
+        self.buffer().is_some_and(|buffer| buffer.keeps_back(class))
     }
 
     /// Whether a credit that comes can be for what a transport holds back ([`Port::has_paused`]).

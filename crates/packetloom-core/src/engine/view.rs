@@ -131,8 +131,8 @@ pub(super) fn pauses<H: Copy + Default, A: PortAgent<H>>(
     let mut all = BTreeMap::new();
     for view in views {
         for (port, link) in view.ports() {
-            if let Some(shared) = port.shared() {
-                all.insert(link as usize, shared.pauses(end));
+            if let Some(paused) = port.paused() {
+                all.insert(link as usize, paused.records(end));
             }
         }
     }

@@ -7,13 +7,12 @@
 //! comes in after a pause. Hosts take whatever comes.
 
 use super::admission::Marking;
+use super::flow_control::{CLASSES, CONTROL, charged_class, class_in};
 use super::list::List;
 use super::shared_buffer::{
-    CARRIES, LARGEST_BUFFER, MARKING_PARAMS, Thresholds, check_marking, class_in, lossless, next_in_turn,
-    numbers,
+    CARRIES, LARGEST_BUFFER, MARKING_PARAMS, Thresholds, check_marking, lossless, next_in_turn, numbers,
 };
 use super::{Buffer, Built, Departure, Env, Holds, Joined, Occupancy, Opening, Queue, Site};
-use super::{CLASSES, CONTROL, charged_class};
 use crate::link_message::LinkMessage;
 use crate::narrow::narrow;
 use crate::packet::{Kind as PacketKind, Packet};
@@ -278,13 +277,6 @@ impl Cbfc {
         }
     }
 
-    /// Whether the first packet of a class waits for credit.
-    #[inline]
-    pub fn lacks_credit(&self, class: u8) -> bool {
-        let class = class_in(class);
-        self.waiting >> class & 1 == 1 && !self.has_credit(class)
-    }
-
     #[inline]
     fn has_credit(&self, class: usize) -> bool {
         !self.needs_credit || self.used_bytes[class] + self.first_bytes[class] <= self.limit_bytes
@@ -392,6 +384,13 @@ impl Holds for Cbfc {
 
     fn holds_back(&self) -> bool {
         true
+    }
+
+    /// The first packet of a class waits for credit.
+    #[inline]
+    fn keeps_back(&self, class: u8) -> bool {
+        let class = class_in(class);
+        self.waiting >> class & 1 == 1 && !self.has_credit(class)
     }
 
     fn place(&mut self, site: Site) {

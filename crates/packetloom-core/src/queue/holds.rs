@@ -1,6 +1,6 @@
 //! What a discipline that holds its packets does with them.
 
-use super::{Booked, Departure, Env, Joined, Occupancy, Opening, Site};
+use super::{Booked, Departure, Env, Joined, Occupancy, Opening, PausedClasses, Site};
 use crate::link_message::LinkMessage;
 use crate::packets::{PacketId, Packets};
 use crate::units::Time;
@@ -80,6 +80,37 @@ pub trait Holds {
     /// Whether [`Holds::evict`] drops packets.
     fn evicts(&self) -> bool {
         false
+    }
+
+    /// What the far end of the link has paused, where it can.
+    #[inline]
+    fn paused(&self) -> Option<&PausedClasses> {
+        None
+    }
+
+    /// Whether the far end of the link keeps packets of a class waiting.
+    #[inline]
+    fn keeps_back(&self, class: u8) -> bool {
+        self.paused().is_some_and(|paused| paused.has(class))
+    }
+
+    /// Whether a packet of a class, or a link message, that comes while the link is free and nothing waits that may be
+    /// sent goes at once, so that it has left before the next one of that moment comes; `was_just_taken`: the link,
+    /// until that moment.
+    #[inline]
+    fn lets_pass(&self, _class: Option<u8>, _was_just_taken: bool) -> bool {
+        false
+    }
+
+    /// What waits where packets of a class do.
+    #[inline]
+    fn class_bytes(&self, _class: u8) -> u64 {
+        0
+    }
+
+    /// Takes out all that waits of a class, and gives it up: nothing more of it is put in until it is resumed.
+    fn give_up<H: Copy + Default>(&mut self, _class: u8, _env: &mut Env<'_, H>) -> Vec<PacketId> {
+        Vec::new()
     }
 
     /// Whether arrivals at a moment join before a departure at that moment is chosen, so that a shared buffer can

@@ -13,6 +13,7 @@ mod egress;
 mod env;
 mod fair;
 mod fifo;
+mod flow_control;
 mod held_fifo;
 mod holds;
 mod list;
@@ -38,6 +39,7 @@ pub use egress::{Abm, BUFFER_COMPONENTS, Egress};
 pub use env::Env;
 pub use fair::Fair;
 pub use fifo::Fifo;
+pub use flow_control::{CLASSES, CONTROL, Pause, PauseRecord, PausedClasses, charged_class, departure};
 pub use held_fifo::HeldFifo;
 pub use holds::Holds;
 pub use loans::Loans;
@@ -45,9 +47,8 @@ pub use pfabric::PFabric;
 pub use python::{LAYOUTS, ROLE as PYTHON, symbols};
 pub use scheduler::COMPONENTS as SCHEDULER_COMPONENTS;
 pub use shared_buffer::{
-    CLASSES, CONTROL, Headroom, LARGEST_BUFFER, Memory, Pause, PauseRecord, SharedPort, Signals,
-    charged_class, check_host_limits, check_limits, departure, interpolated, is_lossless, may_deadlock,
-    pause_bytes, pauses, pauses_run_out,
+    Headroom, LARGEST_BUFFER, Memory, SharedPort, Signals, check_host_limits, check_limits, interpolated,
+    is_lossless, may_deadlock, pause_bytes, pauses, pauses_run_out,
 };
 pub use traits::Traits;
 pub use trimming::Trimming;
@@ -475,6 +476,40 @@ macro_rules! queues {
             fn evicts(&self) -> bool {
                 match self {
                     $($(#[$when])? Buffer::$name(queue) => queue.evicts()),*
+                }
+            }
+
+            #[inline]
+            fn paused(&self) -> Option<&PausedClasses> {
+                match self {
+                    $($(#[$when])? Buffer::$name(queue) => queue.paused()),*
+                }
+            }
+
+            #[inline]
+            fn keeps_back(&self, class: u8) -> bool {
+                match self {
+                    $($(#[$when])? Buffer::$name(queue) => queue.keeps_back(class)),*
+                }
+            }
+
+            #[inline]
+            fn lets_pass(&self, class: Option<u8>, was_just_taken: bool) -> bool {
+                match self {
+                    $($(#[$when])? Buffer::$name(queue) => queue.lets_pass(class, was_just_taken)),*
+                }
+            }
+
+            #[inline]
+            fn class_bytes(&self, class: u8) -> u64 {
+                match self {
+                    $($(#[$when])? Buffer::$name(queue) => queue.class_bytes(class)),*
+                }
+            }
+
+            fn give_up<H: Copy + Default>(&mut self, class: u8, env: &mut Env<'_, H>) -> Vec<PacketId> {
+                match self {
+                    $($(#[$when])? Buffer::$name(queue) => queue.give_up(class, env)),*
                 }
             }
 

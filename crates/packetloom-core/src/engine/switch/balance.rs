@@ -68,7 +68,7 @@ impl<H: Copy + Default, A: PortAgent<H>> Look for Queues<'_, H, A> {
     }
 
     fn is_paused(&mut self, port: u32) -> bool {
-        self.ports[port as usize].shared().is_some_and(|port| port.paused() != 0)
+        self.ports[port as usize].paused().is_some_and(|paused| paused.bits() != 0)
     }
 }
 

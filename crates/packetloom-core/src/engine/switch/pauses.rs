@@ -91,12 +91,12 @@ impl Pauses {
         out: u32,
         ports: &[Port<H, A>],
     ) -> PauseOrigin {
-        let waits = |port: u32| ports[port as usize].shared().map_or(0, |port| port.class_bytes(class));
+        let waits = |port: u32| ports[port as usize].class_bytes(class);
         let others = 0..narrow::<u32>(ports.len());
         let fullest = others.fold(out, |most, port| if waits(port) > waits(most) { port } else { most });
         let here = PauseOrigin { link: self.first_link_out + fullest, passed_on: 0 };
         let passed_on = |origin: PauseOrigin| PauseOrigin { passed_on: origin.passed_on + 1, ..origin };
-        ports[fullest as usize].shared().and_then(|port| port.origin(class)).map_or(here, passed_on)
+        ports[fullest as usize].paused().and_then(|paused| paused.origin(class)).map_or(here, passed_on)
     }
 
     /// The switch, in the topology.
@@ -182,8 +182,7 @@ impl Switch {
             ports[out as usize].refuse(id, wires);
             return false;
         }
-        let port = ports[out as usize].shared();
-        let waiting = port.map_or(0, |port| port.class_bytes(class));
+        let waiting = ports[out as usize].class_bytes(class);
         let (has_room, signals) = pauses.memory.arrive(link, class, size_bytes, waiting);
         if signals != Signals::default() {
             let origin = pauses.origin(class, out, ports);

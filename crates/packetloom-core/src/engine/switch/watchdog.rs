@@ -23,7 +23,7 @@ impl Switch {
     ) {
         let back = self.ways_back[link as usize];
         let patience = self.pauses().map_or(Time::NEVER, |pauses| pauses.patience());
-        let since = ports[back as usize].shared().and_then(|port| port.paused_since(class));
+        let since = ports[back as usize].paused().and_then(|paused| paused.since(class));
         if patience != Time::NEVER && since == Some(now) {
             wires.remind((self.node, link), now + patience, LinkMessage::Watchdog { class });
         }
@@ -40,11 +40,11 @@ impl Switch {
     ) {
         let back = self.ways_back[link as usize] as usize;
         let patience = self.pauses().map_or(Time::NEVER, |pauses| pauses.patience());
-        let Some(port) = ports[back].shared_mut() else { return };
-        if port.paused_since(class).is_none_or(|since| since.saturating_add(patience) > now) {
+        let since = ports[back].paused().and_then(|paused| paused.since(class));
+        if since.is_none_or(|since| since.saturating_add(patience) > now) {
             return;
         }
-        for id in port.empty(class, &wires.packets) {
+        for id in ports[back].give_up(now, class, &mut wires.packets) {
             let left = departure(id, &wires.packets);
             ports[back].refuse(id, wires);
             if let Some(left) = left {
@@ -57,5 +57,5 @@ impl Switch {
 
 /// Whether a port drops what comes for it, as its watchdog has given the class up.
 pub(super) fn drops<H: Copy + Default, A: PortAgent<H>>(port: &Port<H, A>, packet: &Packet<H>) -> bool {
-    port.shared().is_some_and(|port| port.is_given_up(packet.class))
+    port.paused().is_some_and(|paused| paused.is_given_up(packet.class))
 }

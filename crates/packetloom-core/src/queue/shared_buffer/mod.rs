@@ -2,8 +2,9 @@
 //! is charged to it, class by class, and a lossless class of a link that has too much of the buffer is paused at
 //! the far end.
 //!
-//! The ports' part is in `port.rs`: classes, of which paused ones wait, and marks at dequeue. The buffer's is in
-//! `memory.rs`: what is admitted, and when a class is paused and resumed; where marks begin, in `thresholds.rs`.
+//! The ports' part is in `port.rs`: classes, of which paused ones (`flow_control/`) wait, and marks at dequeue. The
+//! buffer's is in `memory.rs`: what is admitted, and when a class is paused and resumed; where marks begin, in
+//! `thresholds.rs`.
 
 mod limits;
 mod memory;
@@ -12,21 +13,14 @@ mod thresholds;
 
 pub use limits::{Headroom, check_host_limits, check_limits};
 pub use memory::{Memory, Signals};
-pub use port::{Pause, PauseRecord, SharedPort, departure};
+pub use port::SharedPort;
 pub use thresholds::interpolated;
 pub(super) use thresholds::{MARKING_PARAMS, Thresholds, check_marking};
 
+use super::flow_control::{CLASSES, CONTROL, class_in};
 use super::{Buffer, Built, Queue, Traits};
-use crate::narrow::narrow;
-use crate::packet::{Kind as PacketKind, Packet};
 use crate::spec::{ALWAYS, Complaint, Component, Fallback, Kind, Made, Needs, Param, Value, Values};
 use crate::units::Rate;
-
-/// How many traffic classes there are, as in IEEE 802.1Q.
-pub const CLASSES: usize = 8;
-
-/// The class that goes before all others, and is never paused. What is not data is not charged there.
-pub const CONTROL: u8 = 0;
 
 /// The arithmetic of thresholds overflows beyond this; no switch has as much.
 pub const LARGEST_BUFFER: u64 = 1 << 40;
@@ -309,12 +303,6 @@ fn by_mmu<T>(values: &Values, hpcc: T, conweave: T) -> T {
     if values.text("mmu") == "hpcc-ns3" { hpcc } else { conweave }
 }
 
-/// The traffic class of a packet, as these queues distinguish them: unknown ones count as the last.
-#[inline]
-pub fn class_in(class: u8) -> usize {
-    usize::from(class).min(CLASSES - 1)
-}
-
 /// Of the classes that are ready, a bit for each, the one to serve: the control class, else the next after the one
 /// that was served last.
 #[inline]
@@ -325,13 +313,6 @@ pub(super) fn next_in_turn(ready: u8, served: u32) -> Option<usize> {
     let after = u32::from(ready) & (u32::MAX << (served + 1));
     let next = if after != 0 { after } else { ready.into() };
     (next != 0).then(|| next.trailing_zeros() as usize)
-}
-
-/// The class that a packet is charged to, if it is: all data is, and whatever else does not go in the control class.
-#[inline]
-pub fn charged_class<H>(packet: &Packet<H>) -> Option<u8> {
-    let is_charged = packet.kind == PacketKind::Data || packet.class != CONTROL;
-    (packet.kind != PacketKind::Link && is_charged).then(|| narrow::<u8>(class_in(packet.class)))
 }
 
 /// By how much alpha is larger for a link of this rate: by what doubled rates double.

@@ -1,0 +1,38 @@
+//! Flow control: which classes the far end of a link lets go. The port before the link goes by it, whatever its queue
+//! is; so do watchdogs and the detection of deadlocks.
+
+mod paused;
+
+pub use paused::{Pause, PauseRecord, PausedClasses};
+
+use super::Departure;
+use crate::narrow::narrow;
+use crate::packet::{Kind, Packet};
+use crate::packets::{PacketId, Packets};
+
+/// How many traffic classes there are, as in IEEE 802.1Q.
+pub const CLASSES: usize = 8;
+
+/// The class that is never paused. What is not data is not charged there.
+pub const CONTROL: u8 = 0;
+
+/// The traffic class of a packet, where there are so many: unknown ones count as the last.
+#[inline]
+pub fn class_in(class: u8) -> usize {
+    usize::from(class).min(CLASSES - 1)
+}
+
+/// The class that a packet is charged to, if it is: all data is, and whatever else does not go in the control class.
+#[inline]
+pub fn charged_class<H>(packet: &Packet<H>) -> Option<u8> {
+    let is_charged = packet.kind == Kind::Data || packet.class != CONTROL;
+    (packet.kind != Kind::Link && is_charged).then(|| narrow::<u8>(class_in(packet.class)))
+}
+
+/// A packet that leaves, as its switch has to know it, if it was charged to the link that it came by.
+#[inline]
+pub fn departure<H: Copy + Default>(id: PacketId, packets: &Packets<H>) -> Option<Departure> {
+    let packet = packets.get(id);
+    let class = charged_class(packet)?;
+    Some(Departure { from: packets.ingress(id), class, bytes: packet.size_bytes })
+}
