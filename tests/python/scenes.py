@@ -84,6 +84,8 @@ OF_PART: dict[str, Json] = {
     "pool": {"size": "60KB"},
     "abm": {"size": "60KB", "interval": "5us", "saturation": "6KB"},
     "private": {"capacity": "30KB"},
+    "ingress": {"size": "300KB"},
+    "pfc": {"pause_time": "50us"},
 }
 UNDER_QUEUE = {
     "pfabric": "line-rate",
@@ -299,7 +301,7 @@ def scene(section: str, kind: str) -> tuple[Json, Where]:
             if kind == "cbfc":
                 del made["fault"]
             return made, ["scheme", 0, "queue"]
-        case "scheduler" | "aqm" | "buffer":
+        case "scheduler" | "aqm" | "buffer" | "flow_control":
             return _of_egress(section, kind)
         case "routing" | "weight":
             return _of_routing("wcmp" if section == "weight" else kind, section)
@@ -336,8 +338,12 @@ def _of_egress(section: str, kind: str) -> tuple[Json, Where]:
     }
     if kind in ("dual-queue", "dualpi2"):
         parts["scheduler"] = {"kind": "dual-queue"}
+    if kind in ("ingress", "pfc"):
+        others = {"scheduler": "strict", "aqm": "red", "buffer": "ingress", "flow_control": "pfc"}
+        parts = {part: {"kind": other, **OF_PART.get(other, {})} for part, other in others.items()}
+        parts["scheduler"]["classes"] = 8
     parts[section] = {"kind": kind, **OF_PART.get(kind, {})}
-    under = {"pfabric": "line-rate", "dual-queue": "prague", "dualpi2": "prague"}
+    under = {"pfabric": "line-rate", "dual-queue": "prague", "dualpi2": "prague", "ingress": "dcqcn", "pfc": "dcqcn"}
     made = _with_transport(under.get(kind, "dctcp"), {"kind": "egress", **parts})
     return made, ["scheme", 0, "queue", section]
 

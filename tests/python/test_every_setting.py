@@ -247,7 +247,10 @@ ALSO: dict[str, tuple[dict[str, Json], list[Json] | None]] = {
         f"transport/uec.oversubscription_{name}": ({"own.control": "rccc"}, None)
         for name in ("increase", "decrease", "target", "gain")
     },
-    "queue/shared-buffer.unsafe_headroom": ({"own.unsafe_headroom": True, "own.headroom": "1KB"}, [False]),
+    **{
+        f"{one}.unsafe_headroom": ({"own.unsafe_headroom": True, "own.headroom": "1KB"}, [False])
+        for one in ("queue/shared-buffer", "buffer/ingress")
+    },
     "transport/roce.variable_window": ({"own.initial_rate": "5Gbps"}, None),
     "transport/daq.max_queue": ({"own.interval": "20us"}, ["10us", "1us"]),
     "transport/daq.high_load": ({"own.max_queue": "5us", "own.interval": "20us"}, None),
@@ -267,6 +270,20 @@ ALSO: dict[str, tuple[dict[str, Json], list[Json] | None]] = {
     "queue/cbfc.credit_size": ({}, ["1KB", "4KB"]),
     "queue/cbfc.packet_overhead": ({}, ["100B"]),
     "queue.ecn_by_rate": (TWO_RATES, None),
+    "buffer/ingress.egress_alpha": (
+        {"scheme.0.queue.flow_control": {"kind": "pfc", "lossless": [2]}, "fault": None},
+        [0.001, 0.01],
+    ),
+    "buffer/ingress.alpha_by_rate": (
+        CROWDED
+        | {
+            "topology.host_link": {"rate": "10Gbps"},
+            "topology.link": {"rate": "40Gbps", "delay": "1us"},
+            "own.size": "100KB",
+            "own.alpha": 0.0625,
+        },
+        [True, False],
+    ),
     "queue/shared-buffer.egress_alpha": ({"own.lossless": [2], "own.pause_time": None, "fault": None}, [0.001, 0.01]),
     **{f"routing/permutation.{name}": (CROWDED, None) for name in ("penalty_after", "penalty_above", "penalty_rounds")},
     **{
@@ -481,6 +498,7 @@ SET: dict[str, Json] = {
 
 REFUSED = (
     "queue/shared-buffer.unsafe_headroom",
+    "buffer/ingress.unsafe_headroom",
     *(f"arrivals/chakra.{name}" for name in ("cpu_communication", "missing", "repair")),
 )
 """Parameters that allow what is refused otherwise, by other values than theirs."""

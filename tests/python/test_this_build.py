@@ -17,7 +17,8 @@ from scenes import FILES, scene
 
 PINS = Path(__file__).with_name("pins.json")
 SECTIONS = (
-    *("transport", "queue", "scheduler", "aqm", "buffer", "routing", "connections", "queue-pairs", "lengths"),
+    *("transport", "queue", "scheduler", "aqm", "buffer", "flow_control", "routing"),
+    *("connections", "queue-pairs", "lengths"),
     *("topology", "link-retry", "forwarding", "processing", "sizes", "pattern", "arrivals", "deadlines", "fault"),
 )
 NAMES = [

@@ -36,6 +36,7 @@ PAGE_OF = {
     "scheduler": "queue",
     "aqm": "queue",
     "buffer": "queue",
+    "flow_control": "queue",
 }
 """Sections that are on another's page."""
 

@@ -160,7 +160,8 @@ def _control(uec: Mapping[str, Any]) -> str:
 def transport(case: Case) -> str:
     """The transport, UET's service, and whether PFC or CBFC is on."""
     one, queue = case.transport, case.spec["scheme"]["queue"]
-    has_pfc = queue["kind"] == "shared-buffer" and queue["lossless"]
+    is_paused_by_part = queue.get("flow_control", {}).get("kind") == "pfc"
+    has_pfc = is_paused_by_part or (queue["kind"] == "shared-buffer" and queue["lossless"])
     pfc = ", CBFC" if queue["kind"] == "cbfc" else ", PFC" if has_pfc else ", no PFC"
     if one["kind"] == "uec":
         trims = "trimming" if queue["kind"] == "ndp" else "no trimming"

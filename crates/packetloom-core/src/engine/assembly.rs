@@ -288,7 +288,8 @@ impl<'a> Assembly<'a> {
 
     /// The shared buffer of a switch, if that is its queue; `back`: its ports that lead back, link by link.
     fn pauses(&self, id: u32, back: &[u32]) -> Option<LinkControl> {
-        let (queue, topology) = (self.plan.queue, self.plan.topology);
+        let (pfc, topology) = (queue::pfc(self.plan.queue)?, self.plan.topology);
+        let queue = pfc.as_ref();
         let settings = PauseSettings::of(queue)?;
         let links_in = &self.partition.links_in[id as usize];
         let first_link_out = topology.nodes[id as usize].ports.start;

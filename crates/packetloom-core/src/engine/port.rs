@@ -592,7 +592,7 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
         let was_open = self.is_open(now, wires.packets.get(id));
         self.catch_up(now, wires);
         if was_open || self.is_open(now, wires.packets.get(id)) {
-            return self.send(now, id, wires);
+            return self.pass(now, id, wires);
         }
         let Discipline::Buffered(buffer) = &mut self.discipline else { return };
         let (packets, random, counts) = (&mut wires.packets, &mut self.random, &mut self.counters);
@@ -606,6 +606,16 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
     pub(super) fn send_at_once(&mut self, now: Time, id: PacketId, wires: &mut Wires<H>) {
         debug_assert!(self.is_open(now, wires.packets.get(id)), "something is before it");
         self.line.busy_until = now;
+        self.pass(now, id, wires);
+    }
+
+    /// Sends a packet at a port that is open to it, past what waits.
+    #[inline]
+    fn pass(&mut self, now: Time, id: PacketId, wires: &mut Wires<H>) {
+        if let Discipline::Buffered(buffer) = &mut self.discipline {
+            let (packets, random, counts) = (&mut wires.packets, &mut self.random, &mut self.counters);
+            buffer.pass(id, &mut Env { now, packets, random, counts, serving_bytes: 0 });
+        }
         self.send(now, id, wires);
     }
 

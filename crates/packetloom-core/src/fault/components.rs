@@ -167,7 +167,7 @@ pub(super) const FAULTS: &[Made<Does>] = &[
         component: Component {
             section: "fault",
             kind: "slow-receiver",
-            doc: "A host takes less than its link brings, as where its memory or its PCIe bus is too slow for its NIC. What waits fills the NIC's buffer, and the NIC pauses its switch as that pauses others. It needs the queue \"shared-buffer\" with a lossless class. What is not charged to a buffer, such as acknowledgements in class 0, is taken at once.",
+            doc: "A host takes less than its link brings, as where its memory or its PCIe bus is too slow for its NIC. What waits fills the NIC's buffer, and the NIC pauses its switch as that pauses others. It needs a queue with PFC, such as \"shared-buffer\", and a lossless class. What is not charged to a buffer, such as acknowledgements in class 0, is taken at once.",
             source: "Guo et al., RDMA over commodity Ethernet at scale, SIGCOMM 2016, §4.4: the slow-receiver symptom",
             params: &[&[
                 Param {
@@ -190,7 +190,7 @@ pub(super) const FAULTS: &[Made<Does>] = &[
                     name: "buffer",
                     kind: Kind::Bytes,
                     default: Fallback::Value("512KiB"),
-                    doc: "What its NIC can hold. It is shared out as a switch's buffer is, by the other parameters of the NIC's \"shared-buffer\".",
+                    doc: "What its NIC can hold. It is shared out as a switch's buffer is, by the other parameters of the NIC's queue.",
                     source: "packetloom",
                     acts: ALWAYS,
                 },

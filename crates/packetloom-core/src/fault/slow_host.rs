@@ -2,9 +2,11 @@
 
 use super::Slow;
 use crate::flow::HostId;
+use crate::queue;
 use crate::spec::{Complaint, Value, Values};
 use crate::topology::Topology;
 use crate::units::{ByteTime, Time};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 /// A host that is slow at times.
@@ -19,9 +21,9 @@ pub struct SlowHost {
 }
 
 impl SlowHost {
-    /// The queue of its NIC, with the buffer for what arrives.
+    /// What the queue of its NIC says of pauses, with the buffer for what arrives.
     pub fn buffer(&self, nic: &Values) -> Values {
-        let mut nic = nic.clone();
+        let mut nic = queue::pfc(nic).map_or_else(|| nic.clone(), Cow::into_owned);
         nic.entries.insert("buffer".to_owned(), Value::Bytes(self.buffer_bytes));
         nic
     }

@@ -102,6 +102,10 @@ pub trait Holds {
         false
     }
 
+    /// A packet goes that the queue lets pass ([`Holds::lets_pass`]), of which its parts may have to know.
+    #[inline]
+    fn pass<H: Copy + Default>(&mut self, _id: PacketId, _env: &mut Env<'_, H>) {}
+
     /// What waits where packets of a class do.
     #[inline]
     fn class_bytes(&self, _class: u8) -> u64 {

@@ -39,7 +39,10 @@ pub use egress::{Abm, BUFFER_COMPONENTS, Egress};
 pub use env::Env;
 pub use fair::Fair;
 pub use fifo::Fifo;
-pub use flow_control::{CLASSES, CONTROL, Pause, PauseRecord, PausedClasses, charged_class, departure};
+pub use flow_control::{
+    CLASSES, COMPONENTS as FLOW_CONTROL_COMPONENTS, CONTROL, Pause, PauseRecord, PausedClasses,
+    charged_class, departure,
+};
 pub use held_fifo::HeldFifo;
 pub use holds::Holds;
 pub use loans::Loans;
@@ -48,7 +51,7 @@ pub use python::{LAYOUTS, ROLE as PYTHON, symbols};
 pub use scheduler::COMPONENTS as SCHEDULER_COMPONENTS;
 pub use shared_buffer::{
     Headroom, LARGEST_BUFFER, Memory, SharedPort, Signals, check_host_limits, check_limits, interpolated,
-    is_lossless, may_deadlock, pause_bytes, pauses, pauses_run_out,
+    is_lossless, may_deadlock, pause_bytes, pauses, pauses_run_out, pfc, written_as,
 };
 pub use traits::Traits;
 pub use trimming::Trimming;
@@ -239,8 +242,7 @@ pub fn is_sized_by_design(values: &Values) -> bool {
 
 /// The bytes that all ports of a switch share, where they share all that they have.
 pub fn switch_bytes(values: &Values) -> Option<u64> {
-    pool_bytes(values)
-        .or_else(|| (values.kind == shared_buffer::QUEUE.component.kind).then(|| values.bytes("buffer")))
+    pool_bytes(values).or_else(|| pfc(values).map(|pfc| pfc.bytes("buffer")))
 }
 
 /// What a parameter allows in bytes, if packets have `packet_bytes`; `None`: any number.
@@ -497,6 +499,13 @@ macro_rules! queues {
             fn lets_pass(&self, class: Option<u8>, was_just_taken: bool) -> bool {
                 match self {
                     $($(#[$when])? Buffer::$name(queue) => queue.lets_pass(class, was_just_taken)),*
+                }
+            }
+
+            #[inline]
+            fn pass<H: Copy + Default>(&mut self, id: PacketId, env: &mut Env<'_, H>) {
+                match self {
+                    $($(#[$when])? Buffer::$name(queue) => queue.pass(id, &mut env.lent())),*
                 }
             }
 

@@ -1,6 +1,7 @@
 //! A buffer as tests use it: packets go in and come out.
 
 use super::{Buffer, Counts, Env, Holds, Joined, Occupancy, Opening};
+use crate::link_message::LinkMessage;
 use crate::packet::Packet;
 use crate::packets::{PacketId, Packets};
 use crate::random::Stream;
@@ -57,6 +58,29 @@ impl<H: Copy + Default> TestBuffer<H> {
 
     pub fn queued(&self) -> Occupancy {
         self.buffer.queued()
+    }
+
+    pub fn is_ready(&self) -> bool {
+        self.buffer.is_ready()
+    }
+
+    /// The far end of the link says something.
+    pub fn receive(&mut self, message: LinkMessage) {
+        self.receive_at(Time::ZERO, message);
+    }
+
+    pub fn receive_at(&mut self, now: Time, message: LinkMessage) {
+        self.buffer.receive_message(now, message);
+    }
+
+    pub fn keeps_back(&self, class: u8) -> bool {
+        self.buffer.keeps_back(class)
+    }
+
+    pub fn give_up(&mut self, class: u8, random: &mut Stream) -> Vec<Packet<H>> {
+        let (now, packets, counts) = (Time::ZERO, &mut self.packets, &mut Counts::default());
+        let ids = self.buffer.give_up(class, &mut Env { now, packets, random, counts, serving_bytes: 0 });
+        ids.into_iter().map(|id| self.packets.take(id)).collect()
     }
 }
 

@@ -28,6 +28,7 @@ const ROOMS: &[&[Component]] = &[
     queue::SCHEDULER_COMPONENTS,
     queue::AQM_COMPONENTS,
     queue::BUFFER_COMPONENTS,
+    queue::FLOW_CONTROL_COMPONENTS,
     routing::COMPONENTS,
     routing::WEIGHT_COMPONENTS,
     fault::COMPONENTS,

@@ -235,7 +235,7 @@ pub const MEASURE: Component = Component {
             "pauses",
             Kind::Flag,
             Fallback::Value("false"),
-            "Keep each pause of each class at each port of a \"shared-buffer\", with where it began.",
+            "Keep each pause of each class at each port of a queue with PFC, with where it began.",
         ),
         param(
             "reordering",

@@ -86,8 +86,8 @@ fn check_pauses(
     format: Format,
 ) -> Result<(), Complaint> {
     if queue::pause_bytes(queue).is_some() != queue::pause_bytes(nic).is_some() {
-        let message = "pauses are between the two ends of a link, so hosts and switches both have a \"shared-buffer\", or neither; \
-                       leave nic out";
+        let message = "pauses are between the two ends of a link, so hosts and switches both have a queue that pauses, or neither: \
+                       \"shared-buffer\", or \"egress\" with flow_control = \"pfc\"; leave nic out";
         return Err(Complaint::new("scheme.nic", message));
     }
     let loses = !case.faults.iter().filter(|fault| fault::happens(fault)).all(fault::loses_nothing)
@@ -117,7 +117,8 @@ fn check_slow_hosts(
         }
         let key = format!("fault[{}].buffer", slow.fault);
         let packet_bytes = format.mss_bytes + format.header_bytes;
-        queue::check_host_limits(&slow.buffer(nic), topology, host, packet_bytes, &key)?;
+        let headroom = format!("scheme.nic.{}", queue::written_as(nic, "headroom"));
+        queue::check_host_limits(&slow.buffer(nic), topology, host, packet_bytes, [&headroom, &key])?;
     }
     Ok(())
 }

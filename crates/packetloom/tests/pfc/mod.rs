@@ -1,6 +1,7 @@
 //! Priority flow control through the whole simulator: what is lossless loses nothing, and what pauses do to others.
 
 mod limits;
+mod parts;
 mod slow_receivers;
 
 use crate::common::{self, cases, fct, port, run};

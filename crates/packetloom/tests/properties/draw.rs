@@ -80,6 +80,35 @@ pub fn on_several_links() -> BoxedStrategy<Json> {
         .boxed()
 }
 
+/// The same over ports of parts with priority flow control.
+pub fn with_flow_control() -> BoxedStrategy<Json> {
+    let of = |section: &'static str, kinds: &'static [&'static str]| {
+        let are_meant = move |one: &&Component| one.section == section && kinds.contains(&one.kind);
+        proptest::strategy::Union::new(registry::components().into_iter().filter(are_meant).map(of_component))
+    };
+    let dwrr = (0_u32..2, prop::collection::vec(1_u32..9, 4..=7));
+    let dwrr =
+        dwrr.prop_map(|(strict, weights)| json!({ "kind": "dwrr", "strict": strict, "weights": weights }));
+    let scheduler = prop_oneof![Just(json!("strict")), dwrr, Just(json!("fifo"))];
+    let aqm = of("aqm", &["none", "threshold", "red", "sojourn"]);
+    let parts = (scheduler, aqm, of("buffer", &["ingress"]), of("flow_control", &["pfc"]));
+    let queue = parts.prop_map(|(scheduler, aqm, buffer, flow_control)| {
+        json!({
+            "kind": "egress", "scheduler": scheduler, "aqm": aqm, "buffer": buffer, "flow_control": flow_control,
+        })
+    });
+    let transport = of("transport", &["roce", "dcqcn", "hpcc", "dctcp", "line-rate"]);
+    (scenario(), transport, queue)
+        .prop_map(|(mut scenario, transport, queue)| {
+            let scheme = scenario["scheme"][0].as_object_mut().expect("a scheme");
+            scheme.remove("nic");
+            scheme.insert("transport".to_owned(), transport);
+            scheme.insert("queue".to_owned(), queue);
+            scenario
+        })
+        .boxed()
+}
+
 /// Any component of a section. (Every section's first is the simplest to shrink to.)
 pub fn component(section: &'static str) -> BoxedStrategy<Json> {
     let all = registry::components().into_iter().filter(|component| component.section == section);
@@ -107,6 +136,7 @@ fn entry(component: &'static Component, param: &'static Param) -> BoxedStrategy<
         ("sizes", "name") => 0.9,
         // The usual one is never full here.
         ("queue", "buffer") => 0.8,
+        ("buffer", "size") => 0.8,
         _ if matches!(param.kind, Kind::Component(_)) => ANOTHER_KIND,
         _ => CHANGED,
     };
@@ -128,7 +158,9 @@ fn value(component: &'static Component, name: &'static str, kind: &'static Kind)
         Kind::TimeOr("auto") => texts(&["auto", "0ns", "1us", "100us"]),
         Kind::TimeOr("never") => texts(&["0ns", "10us", "100us", "1ms", "never"]),
         Kind::TimeOr(_) => texts(&["0ns", "1us", "100us"]),
-        Kind::Bytes if name == "buffer" => texts(&["200KB", "300KB", "1MB"]),
+        Kind::Bytes if name == "buffer" || component.kind == "ingress" && name == "size" => {
+            texts(&["200KB", "300KB", "1MB"])
+        }
         Kind::Bytes => texts(&["1.5KB", "0B", "1B", "40B", "9KB", "30KB", "100KB"]),
         Kind::Buffer => texts(&["30KB", "1packets", "8packets", "100packets", "1B", "1.5KB"]),
         Kind::Rate => texts(&["10Gbps", "1Gbps", "40Gbps", "9.953Gbps"]),

@@ -143,6 +143,11 @@ fn so_does_ultra_ethernet_on_hosts_with_several_links() {
     obey_the_laws(&draw::on_several_links(), DRAWN / 4, true);
 }
 
+#[test]
+fn so_do_ports_of_parts_with_flow_control() {
+    obey_the_laws(&draw::with_flow_control(), DRAWN / 10, true);
+}
+
 /// Of each transport that can carry jobs.
 const JOBS_DRAWN: u32 = 2;
 
@@ -224,23 +229,26 @@ fn put_into_scheme(scenario: &mut Json, draw: usize, missing: &BTreeMap<String, 
         }
     }
     // Parts of a port that have not been drawn yet, as they were drawn, or as they are.
-    for part in ["scheduler", "aqm", "buffer"].iter().filter(|_| draw.is_multiple_of(5)) {
+    for part in ["scheduler", "aqm", "buffer", "flow_control"].iter().filter(|_| draw.is_multiple_of(5)) {
         let is_missing = |name: &&String| name.strip_prefix(part).is_some_and(|rest| rest.starts_with(": "));
         if scenario["scheme"][0]["queue"]["kind"] != "egress"
             && let Some(kind) = missing.keys().find(is_missing).and_then(|name| name.split(": ").nth(1))
         {
-            scenario["scheme"][0]["queue"] = match kind {
-                "dwrr" => {
-                    serde_json::json!({ "kind": "egress", (*part): { "kind": kind, "weights": [1, 2] } })
+            let mut drawn = serde_json::json!({ "kind": kind });
+            let mut queue = serde_json::json!({ "kind": "egress" });
+            match kind {
+                "dwrr" => drawn["weights"] = serde_json::json!([1, 2]),
+                "dualpi2" => queue["scheduler"] = "dual-queue".into(),
+                "ingress" | "pfc" => {
+                    queue["scheduler"] = "strict".into();
+                    queue["buffer"] = "ingress".into();
+                    queue["flow_control"] = "pfc".into();
                 }
-                "dualpi2" => {
-                    serde_json::json!({ "kind": "egress", "scheduler": "dual-queue", (*part): kind })
-                }
-                "pool" | "abm" => {
-                    serde_json::json!({ "kind": "egress", (*part): { "kind": kind, "size": "100KB" } })
-                }
-                _ => serde_json::json!({ "kind": "egress", (*part): kind }),
-            };
+                "pool" | "abm" => drawn["size"] = "100KB".into(),
+                _ => {}
+            }
+            queue[*part] = drawn;
+            scenario["scheme"][0]["queue"] = queue;
         }
     }
 }

@@ -31,6 +31,8 @@ const MARKING: &str = r#"{ kind = "ecn", capacity = "225KB", mark_above = "6KB" 
 const DUALPI2: &str = r#"{ kind = "egress", scheduler = "dual-queue", aqm = { kind = "dualpi2", target = "15us", update = "16us", alpha = 160.0, beta = 3200.0, mark_above = "1us" } }"#;
 /// ABM with a small buffer, whose queues count as congested from four packets on.
 const ABM: &str = r#"{ kind = "egress", scheduler = "strict", aqm = { kind = "threshold", mark_above = "6KB" }, buffer = { kind = "abm", size = "20KB", alphas = [1, 0.5, 0.25], saturation = "6KB", interval = "5us" } }"#;
+/// Pauses by priority from a few packets on.
+const PFC: &str = r#"{ kind = "egress", scheduler = { kind = "dwrr", weights = [1, 1, 1], strict = 1 }, aqm = { kind = "threshold", mark_above = "6KB" }, buffer = { kind = "ingress", size = "60KB", reserve = "1KB", pause_above = "3KB" }, flow_control = "pfc" }"#;
 const STRICT: &str = r#"{ kind = "classes", strict = 8, queue = "drop-tail", port = { kind = "ecn", capacity = "225KB", mark_above = "6KB" } }"#;
 const PFABRIC: &str = r#"{ kind = "pfabric", capacity = "6KB" }"#;
 const TRIMMING: &str = r#"{ kind = "ndp", capacity = "36KB" }"#;
@@ -128,6 +130,7 @@ pub const SETTINGS: &[Setting] = &[
         )
     },
     Setting { flows: RDMA, ..on_rack("dcqcn", "cnp_interval = \"5us\"", MARKING) },
+    Setting { variant: "pfc", flows: RDMA, others: "", ..on_rack("dcqcn", "cnp_interval = \"5us\"", PFC) },
     Setting { flows: RDMA, ..on_rack("timely", "t_low = \"5us\", min_rtt = \"10us\"", ENDLESS) },
     Setting { flows: RDMA, ..on_rack("hpcc", "", ENDLESS) },
     Setting { flows: RDMA, ..on_rack("swift", "initial_window = 8", SHORT) },

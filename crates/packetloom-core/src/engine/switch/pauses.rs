@@ -45,11 +45,12 @@ pub(in crate::engine) struct PauseSettings {
 impl PauseSettings {
     /// Of a queue, if it pauses.
     pub(in crate::engine) fn of(queue: &Values) -> Option<PauseSettings> {
+        let pfc = queue::pfc(queue)?;
         Some(PauseSettings {
-            frame_bytes: narrow::<u16>(queue::pause_bytes(queue)?),
-            lasts: queue.optional_time("pause_time").unwrap_or(Time::NEVER),
-            in_time: !queue::pauses_run_out(queue),
-            patience: queue.optional_time("watchdog").unwrap_or(Time::NEVER),
+            frame_bytes: narrow::<u16>(pfc.bytes("pause_frame")),
+            lasts: pfc.optional_time("pause_time").unwrap_or(Time::NEVER),
+            in_time: !queue::pauses_run_out(&pfc),
+            patience: pfc.optional_time("watchdog").unwrap_or(Time::NEVER),
         })
     }
 

@@ -1,7 +1,8 @@
 //! What may wait at a port.
 
-use super::abm;
-use crate::queue::admission::{ADMITS, CAPACITY, admits_until_full, check_admits};
+use super::{abm, lossless};
+use crate::queue::Admission;
+use crate::queue::admission::{ADMITS, CAPACITY, Marking, admits_until_full, check_admits};
 use crate::queue::limit;
 use crate::spec::{ALWAYS, Component, Fallback, Kind, Param, Values};
 
@@ -46,7 +47,7 @@ const POOL: Component = Component {
 };
 
 /// Every component of the section "buffer".
-pub const COMPONENTS: &[Component] = &[PRIVATE, POOL, abm::COMPONENT];
+pub const COMPONENTS: &[Component] = &[PRIVATE, POOL, abm::COMPONENT, lossless::INGRESS];
 
 /// The size of the buffer that the ports of a switch share, and how much of what is free a port may take, where that is
 /// not a matter of its queues.
@@ -62,8 +63,19 @@ pub fn goes_by_queues(buffer: &Values) -> bool {
     buffer.kind == abm::COMPONENT.kind
 }
 
+/// What a port alone admits.
+pub(super) fn admission(buffer: &Values) -> Admission {
+    match buffer.kind == lossless::INGRESS.kind {
+        true => Admission::UNLIMITED,
+        false => Admission::of(buffer, Marking::Never),
+    }
+}
+
 /// The most that may wait at a port, the pool aside.
 pub(super) fn most_bytes(buffer: &Values, packet_bytes: u64) -> Option<u64> {
+    if buffer.kind == lossless::INGRESS.kind {
+        return Some(buffer.bytes("size"));
+    }
     let beyond = if admits_until_full(buffer) { packet_bytes - 1 } else { 0 };
     Some(limit(buffer, "capacity", packet_bytes)?.saturating_add(beyond))
 }

@@ -1,23 +1,29 @@
-//! A port of parts: a buffer that admits, an AQM that judges what comes and what leaves, a scheduler between them.
+//! A port of parts: a buffer that admits, an AQM that judges what comes and what leaves, a scheduler between them, and
+//! flow control that says which of the scheduler's queues may send.
 
 mod abm;
 mod buffer;
+mod lossless;
+#[cfg(test)]
+mod lossless_tests;
 mod pipeline;
 #[cfg(test)]
 mod tests;
 
 use super::admission::never_marks;
+use super::flow_control::PFC;
 use super::{Buffer, Built, Queue, Traits, aqm, has_room, limit, scheduler};
 use crate::spec::{ALWAYS, Complaint, Component, Fallback, Kind, Made, Param, Value, Values};
 pub use abm::Abm;
 pub use buffer::COMPONENTS as BUFFER_COMPONENTS;
 pub(super) use buffer::pool;
+pub(super) use lossless::INGRESS;
 pub use pipeline::Egress;
 
 const COMPONENT: Component = Component {
     section: "queue",
     kind: "egress",
-    doc: "A port put together of parts. A packet that comes is admitted by the buffer and judged by the AQM, and joins a queue of the scheduler; when the line is free, the scheduler says which queue sends, and the AQM judges what leaves. The AQM has a state for each queue of the scheduler: the port, a class, or a flow.",
+    doc: "A port put together of parts. A packet that comes is admitted by the buffer and judged by the AQM, and joins a queue of the scheduler; when the line is free, flow control says which queues may send, the scheduler which of them does, and the AQM judges what leaves. The AQM has a state for each queue of the scheduler: the port, a class, or a flow.",
     source: "packetloom; RFC 7567 §1: buffer management and scheduling",
     params: &[&[
         Param {
@@ -44,6 +50,14 @@ const COMPONENT: Component = Component {
             source: "packetloom",
             acts: ALWAYS,
         },
+        Param {
+            name: "flow_control",
+            kind: Kind::Component("flow_control"),
+            default: Fallback::Value("none"),
+            doc: "What the far end of the link lets be sent.",
+            source: "packetloom",
+            acts: ALWAYS,
+        },
     ]],
     check,
 };
@@ -53,7 +67,9 @@ pub const QUEUE: Made<Queue> = Made {
     component: COMPONENT,
     how: Queue {
         most_bytes: |values, packet_bytes| buffer::most_bytes(&values.component("buffer"), packet_bytes),
-        is_sized_by_design: |values| scheduler::traits(&values.component("scheduler")).shortest_first,
+        is_sized_by_design: |values| {
+            pauses(values) || scheduler::traits(&values.component("scheduler")).shortest_first
+        },
         marks: |values| aqm::marks(&values.component("aqm")),
         weighs: |values| scheduler::weighs(&values.component("scheduler")),
         classes: |values| scheduler::classes(&values.component("scheduler")),
@@ -64,8 +80,13 @@ pub const QUEUE: Made<Queue> = Made {
     },
 };
 
+/// Whether classes can be paused.
+fn pauses(values: &Values) -> bool {
+    values.component("flow_control").kind == PFC.kind
+}
+
 fn traits(values: &Values) -> Traits {
-    let shares_buffer = buffer::pool(&values.component("buffer")).is_some();
+    let shares_buffer = pauses(values) || buffer::pool(&values.component("buffer")).is_some();
     let drops_early = aqm::drops(&values.component("aqm"));
     Traits { shares_buffer, drops_early, ..scheduler::traits(&values.component("scheduler")) }
 }
@@ -73,6 +94,9 @@ fn traits(values: &Values) -> Traits {
 /// Of the same parts as a queue with a name it is that queue: what is first in, first out, and judged on arrival alone,
 /// need not be held; and the orders of pFabric and of fair queueing in a buffer of their own have queues of their own.
 fn build(values: &Values) -> Built {
+    if pauses(values) {
+        return Built::Held(Buffer::Egress(Box::new(Egress::build(values))));
+    }
     let [scheduler, aqm, buffer] = ["scheduler", "aqm", "buffer"].map(|key| values.component(key));
     let admission = aqm::admission(&aqm, &buffer);
     let capacity_bytes = match (buffer::pool(&buffer), buffer.get("capacity")) {
@@ -92,6 +116,7 @@ fn build(values: &Values) -> Built {
 }
 
 fn check(values: &Values) -> Result<(), Complaint> {
+    lossless::check(values)?;
     let (scheduler, buffer) = (values.component("scheduler"), values.component("buffer"));
     if scheduler::evicts(&scheduler) && buffer.text("admits") != "what-fits" {
         let message = format!(

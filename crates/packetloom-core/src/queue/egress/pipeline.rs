@@ -1,12 +1,13 @@
 //! The way of a packet through a port of parts.
 
 use super::buffer;
+use crate::link_message::LinkMessage;
 use crate::packet::Kind;
 use crate::packets::{PacketId, Packets};
-use crate::queue::admission::Marking;
 use crate::queue::aqm::{self, AnyAqm, Aqm, Look, Waiting};
+use crate::queue::flow_control::{Gates, PausedClasses, Pfc, class_in, departure};
 use crate::queue::scheduler::{self, AnyScheduler, Scheduler};
-use crate::queue::{Admission, Env, Holds, Joined, Occupancy, Opening, Verdict};
+use crate::queue::{Admission, Departure, Env, Holds, Joined, Occupancy, Opening, Site, Verdict};
 use crate::spec::Values;
 use crate::units::Time;
 
@@ -23,6 +24,8 @@ pub struct Egress {
     evicts: bool,
     /// What each queue has sent, where the buffer has thresholds for queues.
     sent_bytes: Vec<u64>,
+    /// What the far end of the link has paused, where it can.
+    pfc: Option<Box<Pfc>>,
 }
 
 /// What waits, as an AQM may ask.
@@ -44,22 +47,30 @@ impl<H: Copy + Default> Waiting for Port<'_, H> {
 impl Egress {
     /// An empty port.
     pub fn build(values: &Values) -> Egress {
+        let queues = scheduler::queues(&values.component("scheduler"));
         Egress {
             scheduler: AnyScheduler::build(&values.component("scheduler")),
             fresh: AnyAqm::build(&values.component("aqm")),
             aqms: Vec::new(),
             couples: aqm::couples(&values.component("aqm")),
             evicts: scheduler::evicts(&values.component("scheduler")),
-            sent_bytes: match scheduler::queues(&values.component("scheduler")) {
+            sent_bytes: match queues {
                 Some(queues) if buffer::goes_by_queues(&values.component("buffer")) => vec![0; queues],
                 _ => Vec::new(),
             },
-            room: Admission::of(&values.component("buffer"), Marking::Never),
+            room: buffer::admission(&values.component("buffer")),
+            pfc: queues.and_then(|queues| Pfc::build(&values.component("flow_control"), queues)),
         }
     }
 
+    /// What waits in queues that may send, and the frames that pause links.
+    fn sendable(&self, pfc: &Pfc) -> Occupancy {
+        let open = (0..pfc.queues()).filter(|queue| pfc.gates().is_open(*queue));
+        open.fold(pfc.frames.queued(), |all, queue| all + self.scheduler.queued_in(queue))
+    }
+
     /// The place of the AQM of a queue, which is there.
-    fn place(&mut self, queue: usize) -> usize {
+    fn place_of(&mut self, queue: usize) -> usize {
         let place = if self.couples { 0 } else { queue };
         if place >= self.aqms.len() {
             self.aqms.resize_with(place + 1, || self.fresh.clone());
@@ -69,7 +80,7 @@ impl Egress {
 
     /// The AQM of a queue.
     fn aqm(&mut self, queue: usize) -> &mut AnyAqm {
-        let place = self.place(queue);
+        let place = self.place_of(queue);
         &mut self.aqms[place]
     }
 
@@ -81,7 +92,7 @@ impl Egress {
         (sojourn, leaves): (Time, bool),
         env: &mut Env<'_, H>,
     ) -> Verdict {
-        let place = self.place(queue);
+        let place = self.place_of(queue);
         let packet = env.packets.get(id);
         let (size_bytes, markable) =
             (packet.size_bytes, packet.is_ecn_capable() && packet.kind != Kind::Trimmed);
@@ -109,6 +120,12 @@ impl Egress {
 
 impl Holds for Egress {
     fn put<H: Copy + Default>(&mut self, id: PacketId, _: Option<Opening>, env: &mut Env<'_, H>) -> Joined {
+        if let Some(pfc) = &mut self.pfc
+            && env.packets.get(id).kind == Kind::Link
+        {
+            pfc.frames.push_back(id, env.packets);
+            return Joined::Waits;
+        }
         let size_bytes = env.packets.get(id).size_bytes;
         if !self.evicts && self.room.judge(self.scheduler.queued(), size_bytes, env.random) == Verdict::Drop {
             env.drop(id);
@@ -124,8 +141,16 @@ impl Holds for Egress {
     }
 
     fn take<H: Copy + Default>(&mut self, env: &mut Env<'_, H>) -> Option<PacketId> {
+        let mut gates = Gates::OPEN;
+        if let Some(pfc) = &mut self.pfc {
+            pfc.last = None;
+            if let Some(frame) = pfc.frames.pop_front(env.packets) {
+                return Some(frame);
+            }
+            gates = pfc.gates();
+        }
         loop {
-            let queue = self.scheduler.next(env.packets)?;
+            let queue = self.scheduler.next(gates, env.packets)?;
             while let Some(id) = self.scheduler.pop(queue, env) {
                 let packet = env.packets.get(id);
                 let (sojourn, size_bytes) = (env.now.since(packet.time), packet.size_bytes);
@@ -133,6 +158,9 @@ impl Holds for Egress {
                     self.scheduler.sent(queue, size_bytes);
                     if let Some(sent_bytes) = self.sent_bytes.get_mut(queue) {
                         *sent_bytes += u64::from(size_bytes);
+                    }
+                    if let Some(pfc) = &mut self.pfc {
+                        pfc.last = departure(id, env.packets);
                     }
                     return Some(id);
                 }
@@ -147,15 +175,24 @@ impl Holds for Egress {
         &'a self,
         packets: &'a Packets<H>,
     ) -> impl Iterator<Item = PacketId> + 'a {
-        self.scheduler.packets(packets)
+        let frames = self.pfc.iter().flat_map(|pfc| pfc.frames.iter(packets));
+        frames.chain(self.scheduler.packets(packets))
     }
 
     fn queued(&self) -> Occupancy {
-        self.scheduler.queued()
+        let waiting = self.scheduler.queued();
+        self.pfc.as_ref().map_or(waiting, |pfc| waiting + pfc.frames.queued())
+    }
+
+    fn unbooked(&self) -> Occupancy {
+        self.pfc.as_ref().map_or_else(|| self.scheduler.queued(), |pfc| self.sendable(pfc))
     }
 
     fn is_ready(&self) -> bool {
-        self.scheduler.queued().packets > 0 || !self.scheduler.is_settled()
+        match &self.pfc {
+            Some(pfc) => self.sendable(pfc).packets > 0,
+            None => self.scheduler.queued().packets > 0 || !self.scheduler.is_settled(),
+        }
     }
 
     fn evict<H: Copy + Default>(&mut self, env: &mut Env<'_, H>) -> bool {
@@ -181,6 +218,59 @@ impl Holds for Egress {
     fn queue_of<H: Copy + Default>(&mut self, id: PacketId, packets: &Packets<H>) -> (usize, Occupancy) {
         let queue = self.scheduler.queue_for(id, packets);
         (queue, self.scheduler.queued_in(queue))
+    }
+
+    fn place(&mut self, site: Site) {
+        if let Some(pfc) = &mut self.pfc {
+            pfc.paused.place(&site);
+        }
+    }
+
+    fn joins_first(&self) -> bool {
+        self.pfc.is_some()
+    }
+
+    fn paused(&self) -> Option<&PausedClasses> {
+        self.pfc.as_ref().map(|pfc| &pfc.paused)
+    }
+
+    fn keeps_back(&self, class: u8) -> bool {
+        self.pfc.as_ref().is_some_and(|pfc| !pfc.lets_go(class))
+    }
+
+    fn lets_pass(&self, class: Option<u8>, _: bool) -> bool {
+        self.pfc.as_ref().is_some_and(|pfc| class.is_none_or(|class| pfc.lets_go(class)))
+    }
+
+    fn pass<H: Copy + Default>(&mut self, id: PacketId, env: &mut Env<'_, H>) {
+        self.put(id, None, env);
+        let taken = self.take(env);
+        debug_assert_eq!(taken, Some(id), "nothing else that waits may be sent");
+    }
+
+    fn class_bytes(&self, class: u8) -> u64 {
+        self.pfc.as_ref().map_or(0, |pfc| self.scheduler.queued_in(pfc.queue_of(class)).bytes)
+    }
+
+    fn give_up<H: Copy + Default>(&mut self, class: u8, env: &mut Env<'_, H>) -> Vec<PacketId> {
+        let Some(pfc) = &mut self.pfc else { return Vec::new() };
+        pfc.paused.give_up(class);
+        let queue = pfc.queue_of(class);
+        let all: Vec<PacketId> = std::iter::from_fn(|| self.scheduler.pop(queue, env)).collect();
+        let is_of_class = |id: &PacketId| class_in(env.packets.get(*id).class) == class_in(class);
+        let (of_class, others): (Vec<_>, Vec<_>) = all.into_iter().partition(is_of_class);
+        others.into_iter().for_each(|id| self.scheduler.join(id, queue, env.packets));
+        of_class
+    }
+
+    fn receive_message(&mut self, now: Time, message: LinkMessage) {
+        if let Some(pfc) = &mut self.pfc {
+            pfc.receive(now, message);
+        }
+    }
+
+    fn departure(&self) -> Option<Departure> {
+        self.pfc.as_ref().and_then(|pfc| pfc.last)
     }
 
     // So that the AQM and the scheduler see those packets, too, that find the line free.

@@ -17,7 +17,7 @@ fn private(capacity: Value) -> Values {
 }
 
 fn egress(scheduler: Values, aqm: Values, buffer: Values) -> Values {
-    let parts = [("scheduler", scheduler), ("aqm", aqm), ("buffer", buffer)];
+    let parts = [("scheduler", scheduler), ("aqm", aqm), ("buffer", buffer), ("flow_control", none())];
     component("egress", &parts.map(|(key, part)| (key, Value::Component(part))))
 }
 

@@ -1,14 +1,31 @@
 //! Flow control: which classes the far end of a link lets go. The port before the link goes by it, whatever its queue
 //! is; so do watchdogs and the detection of deadlocks.
 
+mod gates;
 mod paused;
+mod pfc;
 
+pub use gates::Gates;
 pub use paused::{Pause, PauseRecord, PausedClasses};
+pub(super) use pfc::{COMPONENT as PFC, Pfc};
 
 use super::Departure;
 use crate::narrow::narrow;
 use crate::packet::{Kind, Packet};
 use crate::packets::{PacketId, Packets};
+use crate::spec::{Component, anything};
+
+const NONE: Component = Component {
+    section: "flow_control",
+    kind: "none",
+    doc: "What waits is sent as soon as the link is free.",
+    source: "packetloom",
+    params: &[],
+    check: anything,
+};
+
+/// Every component of the section "flow_control".
+pub const COMPONENTS: &[Component] = &[NONE, PFC];
 
 /// How many traffic classes there are, as in IEEE 802.1Q.
 pub const CLASSES: usize = 8;

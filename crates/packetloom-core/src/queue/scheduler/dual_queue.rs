@@ -5,6 +5,7 @@ use super::{AnyScheduler, Making, Scheduler};
 use crate::narrow::narrow;
 use crate::packet::{Ecn, Kind as PacketKind};
 use crate::packets::{PacketId, Packets};
+use crate::queue::flow_control::Gates;
 use crate::queue::list::List;
 use crate::queue::{Env, Occupancy, Traits};
 use crate::spec::{Complaint, Component, Kind, Made, Param, Values};
@@ -115,7 +116,7 @@ impl Scheduler for DualQueue {
         self.queues[queue].push_back(id, packets);
     }
 
-    fn next<H: Copy + Default>(&mut self, _: &Packets<H>) -> Option<usize> {
+    fn next<H: Copy + Default>(&mut self, _: Gates, _: &Packets<H>) -> Option<usize> {
         match self.queues.map(|queue| queue.is_empty()) {
             [true, true] => {
                 self.credit = self.initial_credit;

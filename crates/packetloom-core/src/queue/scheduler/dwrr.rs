@@ -4,6 +4,7 @@ use super::{AnyScheduler, Making, Scheduler};
 use crate::narrow::{exact, narrow};
 use crate::packets::{PacketId, Packets};
 use crate::queue::classes::MOST_CLASSES;
+use crate::queue::flow_control::Gates;
 use crate::queue::list::List;
 use crate::queue::{Env, Occupancy, Traits};
 use crate::spec::{ALWAYS, Complaint, Component, Fallback, Kind, Made, Param, Values};
@@ -120,18 +121,17 @@ impl Scheduler for Dwrr {
         self.classes[queue].waiting.push_back(id, packets);
     }
 
-    fn next<H: Copy + Default>(&mut self, packets: &Packets<H>) -> Option<usize> {
-        let strict = self.classes[..self.strict].iter().position(|class| !class.waiting.is_empty());
-        if strict.is_some() {
-            return strict;
-        }
-        if self.classes[self.strict..].iter().all(|class| class.waiting.is_empty()) {
-            return None;
+    fn next<H: Copy + Default>(&mut self, gates: Gates, packets: &Packets<H>) -> Option<usize> {
+        let may_send = |queue: &usize| !self.classes[*queue].waiting.is_empty() && gates.is_open(*queue);
+        let first = (0..self.classes.len()).find(may_send)?;
+        if first < self.strict {
+            return Some(first);
         }
         loop {
+            let is_open = gates.is_open(self.turn);
             let class = &mut self.classes[self.turn];
-            match class.waiting.iter(packets).next() {
-                // What it did not use is lost.
+            match class.waiting.iter(packets).next().filter(|_| is_open) {
+                // What it did not use is lost; and who waits for the far end saves nothing up.
                 None => class.deficit_bytes = 0,
                 Some(first) => {
                     if !self.is_served {

@@ -4,6 +4,7 @@
 use super::{AnyScheduler, Evicted, Making, Scheduler};
 use crate::narrow::{exact, narrow};
 use crate::packets::{PacketId, Packets};
+use crate::queue::flow_control::Gates;
 use crate::queue::list::List;
 use crate::queue::{Env, Occupancy, Traits};
 use crate::spec::{Complaint, Component, Kind, Made, Param, Values};
@@ -162,7 +163,7 @@ impl Scheduler for FairQueueing {
         }
     }
 
-    fn next<H: Copy + Default>(&mut self, _: &Packets<H>) -> Option<usize> {
+    fn next<H: Copy + Default>(&mut self, _: Gates, _: &Packets<H>) -> Option<usize> {
         loop {
             let (queue, place) = self.head()?;
             let of_flow = &mut self.queues[queue];

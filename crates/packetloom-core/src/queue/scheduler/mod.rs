@@ -13,6 +13,7 @@ mod weighted_fair;
 
 pub use dual_queue::{CLASSIC, L4S};
 
+use super::flow_control::Gates;
 use super::{Buffer, Env, Occupancy, Traits};
 use crate::narrow::exact;
 use crate::packets::{PacketId, Packets};
@@ -50,9 +51,10 @@ pub trait Scheduler {
     /// Takes a packet into its queue.
     fn join<H: Copy + Default>(&mut self, id: PacketId, queue: usize, packets: &mut Packets<H>);
 
-    /// The queue to send from, if anything waits. It is the same until its packet was sent, or it had none.
-    fn next<H: Copy + Default>(&mut self, _packets: &Packets<H>) -> Option<usize> {
-        (self.queued().packets > 0).then_some(0)
+    /// The queue to send from, of those that may, if anything waits there. It is the same until its packet was sent, or
+    /// it had none, or others may send. Some are closed only where queues are classes, or there is one.
+    fn next<H: Copy + Default>(&mut self, gates: Gates, _packets: &Packets<H>) -> Option<usize> {
+        (self.queued().packets > 0 && gates.is_open(0)).then_some(0)
     }
 
     /// Takes the packet out that a queue sends next, if it has one.
@@ -172,9 +174,9 @@ macro_rules! schedulers {
                 }
             }
 
-            fn next<H: Copy + Default>(&mut self, packets: &Packets<H>) -> Option<usize> {
+            fn next<H: Copy + Default>(&mut self, gates: Gates, packets: &Packets<H>) -> Option<usize> {
                 match self {
-                    $(AnyScheduler::$name(scheduler) => scheduler.next(packets)),*
+                    $(AnyScheduler::$name(scheduler) => scheduler.next(gates, packets)),*
                 }
             }
 

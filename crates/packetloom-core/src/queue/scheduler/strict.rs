@@ -4,6 +4,7 @@ use super::{AnyScheduler, Making, Scheduler};
 use crate::narrow::exact;
 use crate::packets::{PacketId, Packets};
 use crate::queue::classes::MOST_CLASSES;
+use crate::queue::flow_control::Gates;
 use crate::queue::list::List;
 use crate::queue::{Env, Occupancy, Traits};
 use crate::spec::{Complaint, Component, Kind, Made, Param, Values};
@@ -68,8 +69,9 @@ impl Scheduler for Strict {
         self.0[queue].push_back(id, packets);
     }
 
-    fn next<H: Copy + Default>(&mut self, _: &Packets<H>) -> Option<usize> {
-        self.0.iter().position(|class| !class.is_empty())
+    fn next<H: Copy + Default>(&mut self, gates: Gates, _: &Packets<H>) -> Option<usize> {
+        let mut classes = self.0.iter().enumerate();
+        classes.find(|(queue, class)| !class.is_empty() && gates.is_open(*queue)).map(|(queue, _)| queue)
     }
 
     fn pop<H: Copy + Default>(&mut self, queue: usize, env: &mut Env<'_, H>) -> Option<PacketId> {

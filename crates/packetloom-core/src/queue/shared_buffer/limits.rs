@@ -1,6 +1,6 @@
 //! What of a shared buffer is set aside for each link, and whether that is enough.
 
-use super::{by_mmu, lossless, pause_bytes};
+use super::{by_mmu, lossless, pfc, written_as};
 use crate::flow::HostId;
 use crate::link_message::LinkMessage;
 use crate::narrow::narrow;
@@ -28,14 +28,14 @@ pub struct Headroom {
 }
 
 impl Headroom {
-    /// Of a link and the one that leads back.
+    /// Of a link and the one that leads back; `queue`: what [`pfc`] says of it.
     pub fn new(link: &Link, back: &Link, topology: &Topology, queue: &Values, packet_bytes: u64) -> Headroom {
         let framing = topology.framing_bytes;
         Headroom {
             rate: link.rate,
             latencies: [link.latency, back.latency],
             packet_bytes: packet_bytes + framing,
-            frame_bytes: pause_bytes(queue).unwrap_or(0) + framing,
+            frame_bytes: queue.bytes("pause_frame") + framing,
             unpaused_bytes: by_mmu(queue, 0, GUARANTEED_BYTES),
         }
     }
@@ -93,21 +93,23 @@ pub fn check_limits(
     packet_bytes: u64,
     may_be_lost: bool,
 ) -> Result<(), Complaint> {
-    let Some(frame_bytes) = pause_bytes(queue) else { return Ok(()) };
+    let Some(pfc) = pfc(queue) else { return Ok(()) };
     let mut of_nodes: Vec<Vec<Headroom>> = vec![Vec::new(); topology.nodes.len()];
     let links = topology.links.iter().enumerate();
     for (number, link) in links.filter(|(_, link)| topology.nodes[link.dst as usize].tier > 0) {
         let back = &topology.links[topology.link_back(number)];
-        of_nodes[link.dst as usize].push(Headroom::new(link, back, topology, queue, packet_bytes));
+        of_nodes[link.dst as usize].push(Headroom::new(link, back, topology, &pfc, packet_bytes));
     }
+    let [headroom, buffer, pause_time] =
+        ["headroom", "buffer", "pause_time"].map(|key| format!("scheme.queue.{}", written_as(queue, key)));
     for headrooms in of_nodes.into_iter().filter(|headrooms| !headrooms.is_empty()) {
-        let keys = ["scheme.queue.headroom", "scheme.queue.buffer"];
-        check_node("a switch", &headrooms, queue, (packet_bytes, frame_bytes), keys)?;
+        check_node("a switch", &headrooms, &pfc, packet_bytes, [&headroom, &buffer])?;
     }
-    check_pause_time(queue, topology, packet_bytes, may_be_lost)
+    check_pause_time(&pfc, topology, packet_bytes, may_be_lost)
+        .map_err(|message| Complaint::new(&pause_time, message))
 }
 
-/// The same of a host whose NIC holds what arrives; `key`: of how much that is.
+/// The same of a host whose NIC holds what arrives; `keys`: of headroom, and of how much that is.
 ///
 /// # Errors
 /// See [`check_limits`].
@@ -116,25 +118,26 @@ pub fn check_host_limits(
     topology: &Topology,
     host: HostId,
     packet_bytes: u64,
-    key: &str,
+    keys: [&str; 2],
 ) -> Result<(), Complaint> {
-    let Some(frame_bytes) = pause_bytes(nic) else { return Ok(()) };
+    let Some(nic) = pfc(nic) else { return Ok(()) };
     let back = topology.nodes[host as usize].ports.clone().map(|link| link as usize);
     let headroom = |back: usize| {
         let link = &topology.links[topology.link_back(back)];
-        Headroom::new(link, &topology.links[back], topology, nic, packet_bytes)
+        Headroom::new(link, &topology.links[back], topology, &nic, packet_bytes)
     };
     let headrooms: Vec<Headroom> = back.map(headroom).collect();
-    check_node("a host", &headrooms, nic, (packet_bytes, frame_bytes), ["scheme.nic.headroom", key])
+    check_node("a host", &headrooms, &nic, packet_bytes, keys)
 }
 
 fn check_node(
     what: &str,
     headrooms: &[Headroom],
     queue: &Values,
-    (packet_bytes, frame_bytes): (u64, u64),
+    packet_bytes: u64,
     [headroom_key, buffer_key]: [&str; 2],
 ) -> Result<(), Complaint> {
+    let frame_bytes = queue.bytes("pause_frame");
     let short = headrooms.iter().find(|one| one.of(queue) < one.needed());
     if let Some(short) = short.filter(|_| lossless(queue) != 0 && !queue.flag("unsafe_headroom")) {
         let unpaused = match short.unpaused_bytes {
@@ -173,7 +176,7 @@ fn check_pause_time(
     topology: &Topology,
     packet_bytes: u64,
     may_be_lost: bool,
-) -> Result<(), Complaint> {
+) -> Result<(), String> {
     let least = least_pause(topology, packet_bytes + topology.framing_bytes);
     let most = longest_pause(topology);
     let must_end = may_be_lost && lossless(queue) != 0;
@@ -200,7 +203,7 @@ fn check_pause_time(
         }
         Some(_) => return Ok(()),
     };
-    Err(Complaint::new("scheme.queue.pause_time", message))
+    Err(message)
 }
 
 /// A pause is said again when half of it is over, or later. A packet that has just begun must not keep that waiting

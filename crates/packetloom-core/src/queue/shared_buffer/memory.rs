@@ -76,7 +76,7 @@ fn q16(alpha: f64) -> u64 {
 }
 
 impl Memory {
-    /// An empty buffer of a switch with links of these rates and headroom.
+    /// An empty buffer of a switch with links of these rates and headroom; `queue`: what [`super::pfc`] says of it.
     pub fn build(queue: &Values, links: &[(Rate, u64)], host_rate: Rate) -> Memory {
         let alpha = queue.optional_number("alpha").unwrap_or_else(|| by_mmu(queue, 0.125, 0.0625));
         let by_rate = queue.optional_flag("alpha_by_rate").unwrap_or_else(|| by_mmu(queue, true, false));

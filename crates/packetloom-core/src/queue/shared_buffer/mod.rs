@@ -8,42 +8,26 @@
 
 mod limits;
 mod memory;
+mod params;
 mod port;
+mod settings;
 mod thresholds;
 
 pub use limits::{Headroom, check_host_limits, check_limits};
 pub use memory::{Memory, Signals};
+pub(in crate::queue) use params::{BUFFER, CARRIES, FRAMES, LOSSLESS, MMU, SHARES};
 pub use port::SharedPort;
+pub use settings::{pfc, written_as};
 pub use thresholds::interpolated;
 pub(super) use thresholds::{MARKING_PARAMS, Thresholds, check_marking};
 
 use super::flow_control::{CLASSES, CONTROL, class_in};
 use super::{Buffer, Built, Queue, Traits};
-use crate::spec::{ALWAYS, Complaint, Component, Fallback, Kind, Made, Needs, Param, Value, Values};
+use crate::spec::{ALWAYS, Complaint, Component, Fallback, Kind, Made, Param, Value, Values};
 use crate::units::Rate;
 
 /// The arithmetic of thresholds overflows beyond this; no switch has as much.
 pub const LARGEST_BUFFER: u64 = 1 << 40;
-
-/// A class without data has nothing that could be dropped. Some transports give classes themselves.
-pub(in crate::queue) const CARRIES: &[Needs] = &[Needs::That(
-    |site| {
-        let listed = |class: u64| site.own.list("lossless").iter().any(|one| one.as_count() == class);
-        let of_workloads = || site.scene.workloads.iter().any(|source| listed(source.count("class")));
-        let carries = |transport: &Values| {
-            // Of a class in Python "class" is its name.
-            let own = ["data_class", "class"].into_iter().find_map(|key| match transport.entries.get(key) {
-                Some(&Value::Count(class)) => Some(class),
-                _ => None,
-            });
-            let sorts = ["levels", "thresholds"].into_iter().any(|key| transport.has(key));
-            sorts || own.map_or_else(of_workloads, listed)
-        };
-        let mut transports = site.scene.schemes.iter().filter_map(|scheme| scheme.part("transport"));
-        site.own.list("lossless").is_empty() || transports.any(|transport| carries(&transport))
-    },
-    "no data is of these classes: their class is the transport's (class), or that of its source",
-)];
 
 const COMPONENT: Component = Component {
     section: "queue",
@@ -51,136 +35,9 @@ const COMPONENT: Component = Component {
     doc: "A switch with one buffer for all ports, eight classes, and priority flow control: links that fill too much of the buffer are paused, and nothing of a lossless class is dropped. Class 0 goes before all others and is never paused: what is not data takes nothing of the buffer there. The rest take turns. At a host, the NIC that is paused.",
     source: "IEEE 802.1Qbb; HPCC's ns-3 simulator",
     params: &[
-        &[
-            Param {
-                name: "mmu",
-                kind: Kind::Choice(&["hpcc-ns3", "conweave-ns3"]),
-                default: Fallback::Value("hpcc-ns3"),
-                doc: "How the buffer is shared out: by a threshold for each link and class, with headroom beyond it (HPCC), or by pools as in Broadcom's switches, with headroom once the whole pool is full (ConWeave, TLT).",
-                source: "HPCC's and ConWeave's ns-3 simulators, switch-mmu.cc",
-                acts: ALWAYS,
-            },
-            Param {
-                name: "buffer",
-                kind: Kind::Bytes,
-                default: Fallback::Value("32MiB"),
-                doc: "The buffer of a switch.",
-                source: "HPCC's run.py: 32 MiB for NICs of 100 Gb/s",
-                acts: ALWAYS,
-            },
-            Param {
-                name: "lossless",
-                kind: Kind::List(&Kind::Count(1)),
-                default: Fallback::Value("[3]"),
-                doc: "The classes that are paused instead of dropped; packets of the others that do not fit are dropped. []: no PFC.",
-                source: "HPCC's ns-3 simulator: data in class 3",
-                acts: CARRIES,
-            },
-            Param {
-                name: "reserve",
-                kind: Kind::Bytes,
-                default: Fallback::Absent,
-                doc: "What each link may use beside the shared part; left out: 4096 B for \"hpcc-ns3\", a packet of 1048 B for each class for \"conweave-ns3\".",
-                source: "HPCC's and ConWeave's ns-3 simulators",
-                acts: ALWAYS,
-            },
-            Param {
-                name: "headroom",
-                kind: Kind::Bytes,
-                default: Fallback::Absent,
-                doc: "What is kept for each link's lossless class to come in after it was paused; left out: as much as the link needs, and at least 3 times its rate times its delay for \"hpcc-ns3\".",
-                source: "HPCC's ns-3 simulator, third.cc; the need: IEEE 802.1Q Annex N",
-                acts: ALWAYS,
-            },
-            Param {
-                name: "unsafe_headroom",
-                kind: Kind::Flag,
-                default: Fallback::Value("false"),
-                doc: "Allow less headroom than a link needs; what is lost is counted.",
-                source: "packetloom",
-                acts: ALWAYS,
-            },
-            Param {
-                name: "alpha",
-                kind: Kind::Number(0.000_1, 64.0),
-                default: Fallback::Absent,
-                doc: "A class of a link is paused when it has this times what is free of the shared part; left out: 1/8 for \"hpcc-ns3\", 1/16 for \"conweave-ns3\".",
-                source: "HPCC's ns-3 simulator: a shift of 3; ConWeave's: 1/16",
-                acts: ALWAYS,
-            },
-            Param {
-                name: "alpha_by_rate",
-                kind: Kind::Flag,
-                default: Fallback::Absent,
-                doc: "Double alpha, up to 1, for each time that a link's rate is doubled from the hosts'; left out: with \"hpcc-ns3\" only.",
-                source: "HPCC's ns-3 simulator, third.cc",
-                acts: ALWAYS,
-            },
-            Param {
-                name: "pause_above",
-                kind: Kind::Bytes,
-                default: Fallback::Absent,
-                doc: "Instead of alpha: a lossless class of a link is paused when it has this much beyond what it may always have, however much is free; sooner only where the shared part is full. Left out: by alpha.",
-                source: "IEEE 802.1Qbb: thresholds are the switch's; htsim's lossless queues: 15 packets",
-                acts: ALWAYS,
-            },
-            Param {
-                name: "egress_alpha",
-                kind: Kind::Number(0.000_1, 1024.0),
-                default: Fallback::Absent,
-                doc: "What is not lossless is also dropped when its class at a port would have more than this times what is free; left out: 1 for \"conweave-ns3\", no such limit for \"hpcc-ns3\".",
-                source: "ConWeave's ns-3 simulator: 1",
-                acts: ALWAYS,
-            },
-            Param {
-                name: "egress_limits",
-                kind: Kind::Choice(&["lossy", "all"]),
-                default: Fallback::Value("lossy"),
-                doc: "What egress_alpha limits: the classes that are not lossless; or, to replay ConWeave's ns-3 simulator, all, so that lossless ones lose packets, too, and of the whole buffer but what each link may always use.",
-                source: "ConWeave's ns-3 simulator, switch-mmu.cc: all",
-                acts: ALWAYS,
-            },
-            Param {
-                name: "resume_offset",
-                kind: Kind::Bytes,
-                default: Fallback::Absent,
-                doc: "A paused class resumes once it has this much less than what pauses it; left out: 3072 B for \"hpcc-ns3\", alpha times 16 B for \"conweave-ns3\".",
-                source: "HPCC's and ConWeave's ns-3 simulators",
-                acts: ALWAYS,
-            },
-            Param {
-                name: "pause_frame",
-                kind: Kind::Bytes,
-                default: Fallback::Value("64B"),
-                doc: "A PAUSE or RESUME on the wire.",
-                source: "IEEE 802.3 Annex 31B: 64 B; HPCC's ns-3 simulator: 43 B",
-                acts: ALWAYS,
-            },
-            Param {
-                name: "pause_time",
-                kind: Kind::Time,
-                default: Fallback::Absent,
-                doc: "How long a PAUSE holds, in whole quanta of 512 bit times, of which a PAUSE can say 65535; it is repeated in time while the switch is short of buffer. Left out: until a RESUME.",
-                source: "IEEE 802.1Qbb; HPCC's ns-3 simulator: until a RESUME",
-                acts: ALWAYS,
-            },
-            Param {
-                name: "pause_repeats",
-                kind: Kind::Choice(&["in-time", "arrivals"]),
-                default: Fallback::Value("in-time"),
-                doc: "When a PAUSE that ends after pause_time is said again: before it ends, as long as the switch is short of buffer; or, to replay ConWeave's ns-3 simulator, only with each packet that arrives while it is, so that a pause runs out where none arrives, and lossless classes may lose packets.",
-                source: "packetloom; ConWeave's ns-3 simulator, switch-node.cc: arrivals",
-                acts: &[Needs::Set("pause_time")],
-            },
-            Param {
-                name: "watchdog",
-                kind: Kind::Time,
-                default: Fallback::Absent,
-                doc: "A class that a port has been kept from sending for this long is emptied: what waits, and what comes until it may be sent again, is dropped. Left out: never.",
-                source: "SONiC: PFC watchdog, action drop",
-                acts: ALWAYS,
-            },
-        ],
+        &[MMU, BUFFER, LOSSLESS],
+        SHARES,
+        FRAMES,
         MARKING_PARAMS,
         &[Param {
             name: "ties",
@@ -209,6 +66,11 @@ pub const QUEUE: Made<Queue> = Made {
 
 fn check(values: &Values) -> Result<(), Complaint> {
     check_marking(values)?;
+    check_settings(values)
+}
+
+/// What must hold of the buffer and its pauses.
+pub(super) fn check_settings(values: &Values) -> Result<(), Complaint> {
     if values.bytes("buffer") > LARGEST_BUFFER {
         return Err(Complaint::new("buffer", format!("write at most {LARGEST_BUFFER}B")));
     }
@@ -272,30 +134,33 @@ fn limits_all(queue: &Values) -> bool {
     queue.text("egress_limits") == "all"
 }
 
-/// Whether pauses are repeated by arrivals only, and run out without.
+/// Whether pauses are repeated by arrivals only, and run out without; of [`pfc`].
 pub fn pauses_run_out(queue: &Values) -> bool {
     queue.text("pause_repeats") == "arrivals"
 }
 
 /// Whether a queue that pauses keeps its lossless classes from every loss.
 pub fn is_lossless(queue: &Values) -> bool {
-    pause_bytes(queue).is_some()
-        && !(queue.flag("unsafe_headroom") || limits_all(queue) || pauses_run_out(queue))
+    let loses = |pfc: &Values| {
+        let gives_up = pfc.optional_time("watchdog").is_some();
+        pfc.flag("unsafe_headroom") || limits_all(pfc) || pauses_run_out(pfc) || gives_up
+    };
+    pfc(queue).is_some_and(|pfc| !loses(&pfc))
 }
 
-/// The size of its pause frames, if a queue is one of these.
+/// The size of its pause frames, if a queue is charged to links.
 pub fn pause_bytes(queue: &Values) -> Option<u64> {
-    (queue.kind == COMPONENT.kind).then(|| queue.bytes("pause_frame"))
+    pfc(queue).map(|pfc| pfc.bytes("pause_frame"))
 }
 
 /// Whether a queue has a class that it pauses.
 pub fn pauses(queue: &Values) -> bool {
-    queue.kind == COMPONENT.kind && lossless(queue) != 0
+    pfc(queue).is_some_and(|pfc| lossless(&pfc) != 0)
 }
 
 /// Whether pauses may hold each other forever: where some class is lossless and no watchdog breaks it.
 pub fn may_deadlock(queue: &Values) -> bool {
-    queue.kind == COMPONENT.kind && lossless(queue) != 0 && queue.optional_time("watchdog").is_none()
+    pfc(queue).is_some_and(|pfc| lossless(&pfc) != 0 && pfc.optional_time("watchdog").is_none())
 }
 
 /// The default of a switch in either simulator.

@@ -1,0 +1,84 @@
+//! Flow control at a port of parts: the buffer that goes with it, and which other parts do.
+
+use crate::queue::flow_control::{CLASSES, PFC};
+use crate::queue::shared_buffer::{BUFFER, MMU, SHARES, check_settings, pfc, written_as};
+use crate::queue::{aqm, scheduler};
+use crate::spec::{Complaint, Component, Param, Value, Values, anything};
+
+/// The buffer of a switch with priority flow control.
+pub(in crate::queue) const INGRESS: Component = Component {
+    section: "buffer",
+    kind: "ingress",
+    doc: "A buffer that all ports of a switch share, charged to the links that packets came by, class by class. With flow_control = \"pfc\": a lossless class of a link that has too much of it is paused at the far end, and has headroom for what comes until then. A host's port has no part in it.",
+    source: "IEEE 802.1Qbb; HPCC's ns-3 simulator",
+    params: &[&[MMU, Param { name: "size", ..BUFFER }], SHARES],
+    check: anything,
+};
+
+/// Flow control needs a buffer that counts what it goes by, and queues that one class can be kept back in; and nothing
+/// else may drop what it keeps.
+pub(super) fn check(values: &Values) -> Result<(), Complaint> {
+    let [scheduler, aqm, buffer, flow_control] =
+        ["scheduler", "aqm", "buffer", "flow_control"].map(|key| values.component(key));
+    match (flow_control.kind == PFC.kind, buffer.kind == INGRESS.kind) {
+        (false, false) => return Ok(()),
+        (true, false) => {
+            let message = format!(
+                "\"pfc\" pauses links by what they have in a switch's buffer, and {:?} does not count that; write buffer = \
+                 \"ingress\", or leave flow_control out",
+                buffer.kind
+            );
+            return Err(Complaint::new("buffer", message));
+        }
+        (false, true) => {
+            let message = "\"ingress\" is shared out by pausing links; write flow_control = \"pfc\", too, or buffer = \"pool\"";
+            return Err(Complaint::new("buffer", message));
+        }
+        (true, true) => {}
+    }
+    check_classes(&scheduler, &flow_control)?;
+    if aqm::drops(&aqm) {
+        let message = format!(
+            "{:?} drops packets for which there is room, and \"pfc\" is there to lose none; write aqm = \"threshold\", \
+             \"red\" or \"sojourn\", which mark, or leave flow_control out",
+            aqm.kind
+        );
+        return Err(Complaint::new("aqm", message));
+    }
+    let Some(settings) = pfc(values) else { return Ok(()) };
+    check_settings(&settings)
+        .map_err(|complaint| Complaint { key: written_as(values, &complaint.key), ..complaint })
+}
+
+fn check_classes(scheduler: &Values, flow_control: &Values) -> Result<(), Complaint> {
+    let Some(classes) = scheduler::classes(scheduler) else {
+        if scheduler::is_fifo(scheduler) {
+            return Ok(());
+        }
+        let message = format!(
+            "\"pfc\" pauses traffic classes, and {:?} mixes them in its queues; write scheduler = \"strict\", \"dwrr\", or \
+             \"fifo\", which waits while any class is paused",
+            scheduler.kind
+        );
+        return Err(Complaint::new("scheduler", message));
+    };
+    if classes > CLASSES as u64 {
+        let message = format!(
+            "{classes} classes, and \"pfc\" has {CLASSES}, 0 to {}; write {CLASSES} at most",
+            CLASSES - 1
+        );
+        return Err(Complaint::new("scheduler", message));
+    }
+    let lossless = flow_control.list("lossless");
+    match lossless.iter().find(|class| class.as_count() >= classes) {
+        Some(Value::Count(class)) => {
+            let message = format!(
+                "there is no class {class}: scheduler = {:?} has {classes}, 0 to {}; write one of these, or give it more",
+                scheduler.kind,
+                classes - 1
+            );
+            Err(Complaint::new("flow_control.lossless", message))
+        }
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,26 @@
+//! What flow control says to a scheduler.
+
+use super::CLASSES;
+
+/// Which queues of a scheduler may send. Those beyond the classes of flow control always may.
+#[derive(Clone, Copy, Debug)]
+pub struct Gates {
+    /// Those that may not, a bit for each.
+    closed: u8,
+}
+
+impl Gates {
+    /// All may.
+    pub const OPEN: Gates = Gates { closed: 0 };
+
+    /// All may but these, a bit for each.
+    pub const fn closing(closed: u8) -> Gates {
+        Gates { closed }
+    }
+
+    /// Whether a queue may.
+    #[inline]
+    pub fn is_open(self, queue: usize) -> bool {
+        queue >= CLASSES || self.closed >> queue & 1 == 0
+    }
+}
