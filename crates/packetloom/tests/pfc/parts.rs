@@ -67,6 +67,21 @@ fn parts_of_the_queue_with_a_name_give_its_bits() {
     }
 }
 
+/// Marked as packets leave, by what waits of their class then, at the same thresholds at every rate.
+#[test]
+fn so_do_marks_at_departures() {
+    let named = r#", buffer = "1MiB", ecn_min = "10KB", ecn_max = "100KB", ecn_by_rate = false"#;
+    let red =
+        r#"{ kind = "red", min = "10KB", max = "100KB", max_probability = 0.2, judges = "departures" }"#;
+    let workload = incast(11, "300KB", 3);
+    let parts = over(TWO_TIERS, &workload, [STRICT, red, r#", size = "1MiB""#, ""]);
+    let [named, parts] = [scenario(TWO_TIERS, &workload, named), parts]
+        .map(|toml| run(&toml.replace("\"line-rate\"", "\"dcqcn\"")));
+    assert!(named.ports.iter().map(|port| port.counters.marks).sum::<u64>() > 100);
+    assert!(named.pauses().next().is_some());
+    assert_eq!(told(&parts), told(&named));
+}
+
 /// A cycle of paused ports is found in both, and the watchdog breaks both in the same way.
 #[test]
 fn cycles_of_paused_ports_are_found_and_broken_alike() {

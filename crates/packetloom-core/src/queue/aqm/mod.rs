@@ -83,13 +83,13 @@ pub struct Making {
     /// Whether it has one state for all queues, the two of RFC 9332.
     couples: bool,
     /// As the rule of a queue whose departures are known on arrival, where it judges arrivals alone and by what waits.
-    on_arrival: Option<fn(&Values, &Values) -> Admission>,
+    on_arrival: fn(&Values, &Values) -> Option<Admission>,
 }
 
 impl Making {
     /// An AQM that marks nothing and drops nothing, with a state for each queue.
     const fn new(build: fn(&Values) -> AnyAqm) -> Making {
-        Making { build, marks: |_| false, drops: false, couples: false, on_arrival: None }
+        Making { build, marks: |_| false, drops: false, couples: false, on_arrival: |_, _| None }
     }
 }
 
@@ -137,7 +137,7 @@ macro_rules! aqms {
 
 aqms! {
     Nothing(none::Nothing) = [none::AQM],
-    Arrivals(red::Arrivals) = [threshold::AQM, red::AQM],
+    Length(red::Length) = [threshold::AQM, red::AQM],
     Codel(codel::Codel) = [codel::AQM],
     DualPi2(dualpi2::DualPi2) = [dualpi2::AQM],
     Pie(pie::Pie) = [pie::AQM],
@@ -174,7 +174,7 @@ pub fn couples(values: &Values) -> bool {
 
 /// The rule that admits to a buffer and marks as an AQM does, if that looks at nothing but what waits on arrival.
 pub fn admission(aqm: &Values, buffer: &Values) -> Option<Admission> {
-    spec::how(AQMS, &aqm.kind).on_arrival.map(|rule| rule(aqm, buffer))
+    (spec::how(AQMS, &aqm.kind).on_arrival)(aqm, buffer)
 }
 
 #[cfg(test)]

@@ -18,7 +18,7 @@ const COMPONENT: Component = Component {
 pub const AQM: Made<Making> = Made {
     component: COMPONENT,
     how: Making {
-        on_arrival: Some(|_, buffer| Admission::of(buffer, Marking::Never)),
+        on_arrival: |_, buffer| Some(Admission::of(buffer, Marking::Never)),
         ..Making::new(|_| AnyAqm::Nothing(Nothing))
     },
 };

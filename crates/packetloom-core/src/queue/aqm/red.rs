@@ -1,37 +1,74 @@
 //! RED's marking by the instantaneous queue, between two thresholds.
 
 use super::{AnyAqm, Aqm, Look, Making};
-use crate::queue::Admission;
-use crate::queue::Verdict;
 use crate::queue::admission::{Marking, RED_PARAMS, between, check_thresholds};
-use crate::spec::{Component, Made};
+use crate::queue::{Admission, Verdict};
+use crate::spec::{Component, Kind, Made, Param, Values};
 
 const COMPONENT: Component = Component {
     section: "aqm",
     kind: "red",
-    doc: "Marks by what waits in its queue as a packet arrives: never below min, always above max, in between with a probability that rises linearly.",
+    doc: "Marks by what waits in its queue: never below min, always above max, in between with a probability that rises linearly.",
     source: "Floyd and Jacobson, ToN 1993, on the instantaneous queue as DCQCN (SIGCOMM 2015, §3.1) has it",
-    params: &[RED_PARAMS],
+    params: &[RED_PARAMS, &[JUDGES]],
     check: check_thresholds,
 };
+
+/// When packets are judged by the length of their queue.
+pub(super) const JUDGES: Param = Param::value(
+    "judges",
+    Kind::Choice(&["arrivals", "departures"]),
+    "arrivals",
+    "Whether a packet is marked as it comes, by what waits before it, or as it leaves, by what it leaves behind.",
+    "DCTCP, SIGCOMM 2010, §3.1: arrivals; HPCC's ns-3 simulator, switch-node.cc: departures",
+);
 
 /// The AQM.
 pub const AQM: Made<Making> = Made {
     component: COMPONENT,
     how: Making {
         marks: |_| true,
-        on_arrival: Some(|values, buffer| Admission::of(buffer, between(values))),
-        ..Making::new(|values| AnyAqm::Arrivals(Arrivals(between(values))))
+        on_arrival: |values, buffer| Length::on_arrival(values, buffer, between(values)),
+        ..Making::new(|values| Length::build(values, between(values)))
     },
 };
 
-/// Marks arrivals by what waits.
+/// Marks by what waits.
 #[derive(Clone, Copy, Debug)]
-pub struct Arrivals(pub(super) Marking);
+pub struct Length {
+    marking: Marking,
+    on_departure: bool,
+}
 
-impl Aqm for Arrivals {
+impl Length {
+    /// One that marks so.
+    pub(super) fn build(values: &Values, marking: Marking) -> AnyAqm {
+        AnyAqm::Length(Length { marking, on_departure: judges_departures(values) })
+    }
+
+    /// The rule that is the same, if it judges arrivals.
+    pub(super) fn on_arrival(values: &Values, buffer: &Values, marking: Marking) -> Option<Admission> {
+        (!judges_departures(values)).then(|| Admission::of(buffer, marking))
+    }
+
+    #[inline]
+    fn judge(self, look: &mut Look<'_>) -> Verdict {
+        if self.marking.marks(look.queued, look.random) { Verdict::Mark } else { Verdict::Accept }
+    }
+}
+
+fn judges_departures(values: &Values) -> bool {
+    values.meaning("judges", &[("arrivals", false), ("departures", true)])
+}
+
+impl Aqm for Length {
     #[inline]
     fn arrive(&mut self, look: &mut Look<'_>) -> Verdict {
-        if self.0.marks(look.queued, look.random) { Verdict::Mark } else { Verdict::Accept }
+        if self.on_departure { Verdict::Accept } else { self.judge(look) }
+    }
+
+    #[inline]
+    fn leave(&mut self, look: &mut Look<'_>) -> Verdict {
+        if self.on_departure { self.judge(look) } else { Verdict::Accept }
     }
 }

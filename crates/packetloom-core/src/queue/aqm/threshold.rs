@@ -1,17 +1,16 @@
 //! DCTCP's marking: above a threshold.
 
-use super::red::Arrivals;
-use super::{AnyAqm, Making};
-use crate::queue::Admission;
+use super::Making;
+use super::red::{JUDGES, Length};
 use crate::queue::admission::{Limit, MARK_ABOVE, Marking};
 use crate::spec::{Component, Made, Values, anything};
 
 const COMPONENT: Component = Component {
     section: "aqm",
     kind: "threshold",
-    doc: "Marks an ECN-capable packet when more than a threshold waits in its queue as it arrives.",
+    doc: "Marks an ECN-capable packet when more than a threshold waits in its queue.",
     source: "DCTCP, SIGCOMM 2010, §3.1",
-    params: &[&[MARK_ABOVE]],
+    params: &[&[MARK_ABOVE, JUDGES]],
     check: anything,
 };
 
@@ -24,7 +23,7 @@ pub const AQM: Made<Making> = Made {
     component: COMPONENT,
     how: Making {
         marks: |_| true,
-        on_arrival: Some(|values, buffer| Admission::of(buffer, marking(values))),
-        ..Making::new(|values| AnyAqm::Arrivals(Arrivals(marking(values))))
+        on_arrival: |values, buffer| Length::on_arrival(values, buffer, marking(values)),
+        ..Making::new(|values| Length::build(values, marking(values)))
     },
 };

@@ -93,14 +93,18 @@ fn parts_of_a_named_queue_make_that_queue() {
     let fifo = || component("fifo", &[]);
     let room = || private(Value::Bytes(30_000));
     let ties = component("pfabric", &[("ties", Value::Text("random".to_owned()))]);
-    let threshold = component("threshold", &[("mark_above", Value::Bytes(20_000))]);
+    let threshold = |judges: &str| {
+        let entries = [("mark_above", Value::Bytes(20_000)), ("judges", Value::Text(judges.to_owned()))];
+        component("threshold", &entries)
+    };
     let built = |scheduler, aqm, room| format!("{:?}", Built::of(&egress(scheduler, aqm, room)));
     assert!(built(fifo(), none(), room()).starts_with("Fifo(Admission"));
-    let marking = built(fifo(), threshold, room());
+    let marking = built(fifo(), threshold("arrivals"), room());
     assert!(marking.contains("Bytes(30000)") && marking.contains("Above(Bytes(20000))"), "{marking}");
     assert!(built(ties, none(), room()).starts_with("Held(PFabric"));
     assert!(built(component("weighted-fair", &[]), none(), room()).starts_with("Held(WeightedFair"));
     assert!(built(fifo(), codel(), room()).starts_with("Held(Egress"));
+    assert!(built(fifo(), threshold("departures"), room()).starts_with("Held(Egress"));
 }
 
 /// A flow that sends more than its share is kept apart from one that sends less, which goes first.
@@ -273,6 +277,24 @@ fn dualpi2_couples_the_two_queues() {
         assert!(taken.is_some());
     }
     assert!(marks > 500 && drops > 100, "{marks} marks, {drops} drops");
+}
+
+/// By what a packet leaves behind, not by what it found.
+#[test]
+fn departures_are_marked_by_what_is_left() {
+    let mut random = stream();
+    for (judges, marked) in
+        [("arrivals", [false, false, false, true]), ("departures", [true, false, false, false])]
+    {
+        let entries = [("mark_above", Value::Bytes(4_000)), ("judges", Value::Text(judges.to_owned()))];
+        let threshold = component("threshold", &entries);
+        let mut queue = buffer(&egress(dwrr(&[1, 1], 0), threshold, private(Value::Absent)));
+        (0..4).for_each(|_| _ = queue.put(Packet { ecn: Ecn::Ect0, ..packet(0, 0, 1_500) }, 0, &mut random));
+        let found: Vec<bool> = std::iter::from_fn(|| queue.take(&mut random))
+            .map(|packet| packet.congestion_experienced)
+            .collect();
+        assert_eq!(found, marked, "{judges}");
+    }
 }
 
 #[test]
