@@ -36,7 +36,19 @@ OVER: dict[str, tuple[Json, Json]] = {
         ("min-tcp", "line-rate", "fastpass"), ({"kind": "pfabric", "capacity": "15KB"}, "spray-round-robin")
     ),
     **dict.fromkeys(
-        ("roce", "dcqcn", "timely", "hpcc", "swift", "rdma-dctcp", "python-rate", "python-telemetry"), (LOSSLESS, None)
+        (
+            "roce",
+            "dcqcn",
+            "timely",
+            "hpcc",
+            "powertcp",
+            "theta-powertcp",
+            "swift",
+            "rdma-dctcp",
+            "python-rate",
+            "python-telemetry",
+        ),
+        (LOSSLESS, None),
     ),
     **dict.fromkeys(("rcp", "d3", "pdq"), ({"kind": "drop-tail", "capacity": "60KB"}, SYMMETRIC)),
     "phost": ({"kind": "pfabric", "capacity": "36KB"}, "spray-random"),
@@ -58,7 +70,10 @@ OF_TRANSPORT: dict[str, Json] = {
     **{key: {"min_rto": "30us"} for key in ("tcp", "dctcp", "d2tcp", "pias", "python", "mptcp", "flowtune", "cubic")},
     **{key: {"min_rto": "30us"} for key in ("vegas", "copa", "bbr", "bbr3", "prague")},
     **{key: {"min_rto": "60us"} for key in ("fixed-window", "min-tcp")},
-    **{key: {"rto": "200us"} for key in ("roce", "dcqcn", "timely", "hpcc", "rdma-dctcp", "python-rate")},
+    **{
+        key: {"rto": "200us"}
+        for key in ("roce", "dcqcn", "timely", "hpcc", "powertcp", "theta-powertcp", "rdma-dctcp", "python-rate")
+    },
     "python-telemetry": {"rto": "200us"},
 }
 OF_QUEUE: dict[str, Json] = {

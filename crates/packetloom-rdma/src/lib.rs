@@ -30,6 +30,7 @@ mod network;
 mod pair;
 mod params;
 mod plans;
+mod powertcp;
 pub mod presets;
 pub mod python;
 mod repair;
@@ -42,6 +43,7 @@ pub use connections::COMPONENTS as CONNECTION_COMPONENTS;
 pub use dcqcn::Dcqcn;
 pub use dctcp::RateDctcp;
 pub use hpcc::Hpcc;
+pub use powertcp::{PowerTcp, ThetaPowerTcp};
 pub use roce::Roce;
 pub use swift::Swift;
 pub use timely::Timely;
@@ -75,6 +77,8 @@ packetloom_transport::family! {
     Dcqcn,
     Timely,
     Hpcc,
+    PowerTcp,
+    ThetaPowerTcp,
     Swift,
     RateDctcp,
     python::PythonRate,

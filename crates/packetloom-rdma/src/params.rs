@@ -50,19 +50,24 @@ pub const fn default_of() -> Defaults {
 const GO_BACK: &[Needs] = &[Needs::Is("recovery", &["go-back-n"])];
 const IRN: &[Needs] = &[Needs::Is("recovery", &["irn"])];
 
-/// The window of HPCC's paper is never above what the link carries in base_rtt, and already goes by the rate.
+/// The windows of HPCC's and PowerTCP's papers are never above what the link carries in base_rtt, and go by the rate.
 fn has_own_window(values: &Values) -> bool {
-    values.kind == "hpcc" && values.text("variant") == "paper" && values.text("window") != "fixed"
+    matches!(values.kind.as_str(), "hpcc" | "powertcp" | "theta-powertcp")
+        && values.text("variant") == "paper"
+        && values.text("window") != "fixed"
 }
 
 const BOUNDS: &[Needs] = &[Needs::That(
     |site| !has_own_window(site.own),
-    "HPCC's own window (variant = \"paper\") is never above that; \"fixed\" can be below",
+    "the transport's own window (variant = \"paper\") is never above that; \"fixed\" can be below",
 )];
 
 const SCALES: &[Needs] = &[
     Needs::Is("window", &["bdp", "fixed"]),
-    Needs::That(|site| !has_own_window(site.own), "HPCC's own window (variant = \"paper\") goes by the rate"),
+    Needs::That(
+        |site| !has_own_window(site.own),
+        "the transport's own window (variant = \"paper\") goes by the rate",
+    ),
 ];
 
 const GOES_BY_RTT: &[Needs] = &[Needs::That(
@@ -248,7 +253,7 @@ pub fn check(values: &Values) -> Result<(), Complaint> {
         let message = "is needed where there is a timeout (rto): otherwise what was lost may be an acknowledgement that never comes again; write true";
         return Err(Complaint::new("ack_duplicates", message));
     }
-    if values.flag("nack_is_cnp") && matches!(values.kind.as_str(), "roce" | "hpcc" | "timely" | "swift") {
+    if values.flag("nack_is_cnp") && goes_by_no_marks(&values.kind) {
         let message = format!(
             "{} does not go by marks, so nothing would come of it; leave it out, or write transport = \"dcqcn\"",
             values.kind
@@ -258,6 +263,10 @@ pub fn check(values: &Values) -> Result<(), Complaint> {
     connections::check(values)?;
     check_window(values)?;
     if values.text("recovery") == "none" { check_unreliable(values) } else { Ok(()) }
+}
+
+fn goes_by_no_marks(kind: &str) -> bool {
+    ["roce", "hpcc", "powertcp", "theta-powertcp", "timely", "swift"].contains(&kind)
 }
 
 /// What must hold where nothing is acknowledged.

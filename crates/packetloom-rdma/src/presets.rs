@@ -145,7 +145,8 @@ pub fn presets(kind: &str) -> &'static [Preset] {
         "dcqcn" => DCQCN,
         "timely" => TIMELY,
         "hpcc" => HPCC,
-        "roce" | "swift" | "rdma-dctcp" | "python-rate" | "python-telemetry" => COMMON,
+        "roce" | "powertcp" | "theta-powertcp" | "swift" | "rdma-dctcp" | "python-rate"
+        | "python-telemetry" => COMMON,
         _ => &[],
     }
 }

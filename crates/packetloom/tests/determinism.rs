@@ -231,6 +231,16 @@ fn rdma_is_pinned_too_and_does_not_depend_on_windows_nor_threads() {
             "ecmp",
             "686c83776274eb63",
         ),
+        ("powertcp", "", LOSSLESS, "ecmp", "135ecbe0319f4af0"),
+        (
+            "powertcp",
+            r#", variant = "ns3-datacenter", quantise = true"#,
+            LOSSLESS,
+            "ecmp",
+            "e2df490f4d4ea60b",
+        ),
+        ("theta-powertcp", "", LOSSLESS, "ecmp", "f1d7ec622bb7f89b"),
+        ("theta-powertcp", r#", variant = "ns3-datacenter""#, LOSSLESS, "ecmp", "3074275b4d8993e4"),
         ("swift", "", DROP_TAIL, "spray-random", "c0ad0c7bdd9051f9"),
         ("rdma-dctcp", "", LOSSLESS, "ecmp", "48521a2902a83f48"),
     ];
@@ -285,6 +295,8 @@ fn queue_pairs_are_pinned_and_do_not_depend_on_windows_nor_threads() {
         ("dcqcn", pool, LOSSLESS, "64aa776f8267a102"),
         ("timely", latest, LOSSLESS, "01710a8c95b09932"),
         ("hpcc", pool, LOSSLESS, "c9264627c266f337"),
+        ("powertcp", pool, LOSSLESS, "f474af5c13848cc1"),
+        ("theta-powertcp", latest, LOSSLESS, "96b7eea59a0c069a"),
         ("swift", latest, DROP_TAIL, "00a03b13ae436a3c"),
         ("rdma-dctcp", pool, LOSSLESS, "6653b629ec25bad5"),
     ];
@@ -512,6 +524,8 @@ deadlines = { kind = "exponential", mean = "1ms", floor = "100us" }
         ("dcqcn", [LOSSLESS, ECN]),
         ("timely", [LOSSLESS, DROP_TAIL]),
         ("hpcc", [LOSSLESS, PFABRIC]),
+        ("powertcp", [LOSSLESS, PFABRIC]),
+        ("theta-powertcp", [LOSSLESS, DROP_TAIL]),
         ("swift", [LOSSLESS, DROP_TAIL]),
         ("rdma-dctcp", [LOSSLESS, ECN]),
     ] {

@@ -114,6 +114,8 @@ const SCHEMES: &[(&str, &str, &str)] = &[
     ("dcqcn", LOSSLESS, "ecmp"),
     ("timely", LOSSLESS, "ecmp"),
     ("hpcc", LOSSLESS, "ecmp"),
+    ("powertcp", LOSSLESS, "ecmp"),
+    ("theta-powertcp", LOSSLESS, "ecmp"),
     ("swift", DROP_TAIL, "ecmp"),
     ("python-rate", LOSSLESS, "ecmp"),
 ];
@@ -215,6 +217,8 @@ fn schemes_have_what_they_go_by() {
         ("dcqcn", "r"),
         ("timely", "rt"),
         ("hpcc", "wr"),
+        ("powertcp", "wr"),
+        ("theta-powertcp", "wrt"),
         ("swift", "wrt"),
         ("python-rate", "wr"),
     ];

@@ -45,7 +45,8 @@ fn scheme(transport: &str, routing: &str) -> String {
         _ => "{ kind = \"ecn\", capacity = \"500KB\" }",
     };
     // Go-back-N without a timeout would wait forever where the last packets come out of order.
-    let is_rdma = ["roce", "dcqcn", "timely", "hpcc", "rdma-dctcp"].contains(&transport);
+    let is_rdma =
+        ["roce", "dcqcn", "timely", "hpcc", "powertcp", "theta-powertcp", "rdma-dctcp"].contains(&transport);
     let keys = if is_rdma { ", recovery = \"irn\"" } else { common::required_keys(transport) };
     format!("transport = {{ kind = \"{transport}\"{keys} }}\nqueue = {queue}\nrouting = {routing}")
 }
@@ -116,7 +117,7 @@ fn every_transport_runs_on_any_graph_by_every_routing() {
         let expected = match name {
             // Their switches or their allocator remember flows, and answers must come by them.
             "pdq" => 2,
-            "d3" | "hpcc" | "python-telemetry" | "numfabric" | "flowtune" => 6,
+            "d3" | "hpcc" | "powertcp" | "python-telemetry" | "numfabric" | "flowtune" => 6,
             "fastpass" => 14,
             // They report the fate of their packets, so that their paths can be chosen by it.
             "ndp" | "eqds" | "uec" => 38,

@@ -11,7 +11,7 @@ use packetloom::{central, queue, transport};
 use std::collections::BTreeMap;
 
 /// Transport, queue, routing.
-const SCHEMES: [(&str, &str, &str); 63] = [
+const SCHEMES: [(&str, &str, &str); 65] = [
     ("tcp", r#"{ kind = "drop-tail", capacity = "225KB" }"#, "ecmp"),
     ("tcp", r#"{ kind = "drop-tail", capacity = "5 packets" }"#, "ecmp"),
     ("cubic", r#"{ kind = "drop-tail", capacity = "100KB" }"#, "ecmp"),
@@ -99,6 +99,8 @@ const SCHEMES: [(&str, &str, &str); 63] = [
     ("tcp", r#"{ kind = "cbfc", credits = "4KB", lossless = [1, 2], capacity = "30KB" }"#, "spray-random"),
     ("timely", r#"{ kind = "shared-buffer", ecn_min = "10KB", ecn_max = "40KB" }"#, "ecmp"),
     ("hpcc", r#"{ kind = "shared-buffer", ecn_min = "10KB", ecn_max = "40KB" }"#, "ecmp"),
+    ("powertcp", r#"{ kind = "shared-buffer", ecn_min = "10KB", ecn_max = "40KB" }"#, "ecmp"),
+    ("theta-powertcp", r#"{ kind = "shared-buffer", ecn_min = "10KB", ecn_max = "40KB" }"#, "ecmp"),
     ("swift", r#"{ kind = "shared-buffer", ecn_min = "10KB", ecn_max = "40KB" }"#, "ecmp"),
     ("rdma-dctcp", r#"{ kind = "shared-buffer", ecn_min = "10KB", ecn_max = "40KB" }"#, "ecmp"),
     (

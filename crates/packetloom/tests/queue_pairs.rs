@@ -43,7 +43,8 @@ fn alone(transport: &str, file: &str, bytes: u64) -> Time {
 
 #[test]
 fn a_fresh_queue_pair_costs_a_round_trip_of_its_messages_whatever_the_congestion_control() {
-    for transport in ["roce", "dcqcn", "timely", "hpcc", "swift", "rdma-dctcp"] {
+    for transport in ["roce", "dcqcn", "timely", "hpcc", "powertcp", "theta-powertcp", "swift", "rdma-dctcp"]
+    {
         let both =
             |bytes| ["\"open\"", "\"fresh\""].map(|pairs| alone(&with(transport, pairs), "lone.csv", bytes));
         for bytes in [1_000, 20_000, 300_000] {
@@ -270,7 +271,8 @@ fn in_order(transport: &str, more: &str) -> String {
 
 #[test]
 fn messages_of_one_queue_pair_follow_each_other() {
-    for transport in ["roce", "dcqcn", "timely", "hpcc", "swift", "rdma-dctcp"] {
+    for transport in ["roce", "dcqcn", "timely", "hpcc", "powertcp", "theta-powertcp", "swift", "rdma-dctcp"]
+    {
         let messages = [[0, 1, 100_000, 0], [0, 1, 50_000, 0], [0, 1, 50_000, 3_000]];
         let outcome = outcome(&in_order(transport, ""), "in-order.csv", &messages, "");
         let lone = |bytes| alone(&with(transport, r#""open""#), "in-order-lone.csv", bytes);

@@ -327,7 +327,9 @@ fn a_lost_tail_waits_for_ever_without_a_timeout_and_says_so() {
 
 #[test]
 fn nothing_goes_on_happening_for_a_flow_that_is_idle_or_over() {
-    for transport in [DCQCN, "\"dcqcn\"", "\"timely\"", "\"swift\"", "\"rdma-dctcp\"", "\"hpcc\""] {
+    for transport in
+        [DCQCN, "\"dcqcn\"", "\"timely\"", "\"swift\"", "\"rdma-dctcp\"", "\"hpcc\"", "\"powertcp\""]
+    {
         let marking = r#"{ kind = "shared-buffer", ecn_min = "1B", ecn_max = "1B", ecn_probability = 1.0 }"#;
         let events = |last_start: u64| {
             let flows = [[1, 0, 200_000, 0], [2, 0, 200_000, 0], [3, 0, 1_000, last_start]];
@@ -496,6 +498,10 @@ fn what_does_not_go_together_is_refused_with_what_to_write() {
         (r#"{ kind = "roce", nack_is_cnp = true }"#, "does not go by marks"),
         (r#"{ kind = "hpcc", nack_is_cnp = true }"#, "does not go by marks"),
         (r#"{ kind = "timely", nack_is_cnp = true }"#, "does not go by marks"),
+        (r#"{ kind = "powertcp", nack_is_cnp = true }"#, "does not go by marks"),
+        (r#"{ kind = "powertcp", utilisation = 0.9 }"#, "has none; leave it out"),
+        (r#"{ kind = "powertcp", variant = "ns3-datacenter", flows = 4 }"#, "has none; leave it out"),
+        (r#"{ kind = "theta-powertcp", flows = 0 }"#, "write 1 or more"),
         (r#"{ kind = "swift", nack_is_cnp = true }"#, "does not go by marks"),
         (r#"{ kind = "dcqcn", recovery = "none", nack_is_cnp = true }"#, "goes by acknowledgements"),
         (r#"{ kind = "swift", fs_min = 200 }"#, "below fs_max"),

@@ -184,7 +184,8 @@ fn every_transport_gets_through_or_says_why_not() {
             ("\"permutation\"", "{ kind = \"pfabric\", capacity = \"10MB\" }"),
         ] {
             // Go-back-N without a timeout would wait forever where the last packets come out of order.
-            let is_rdma = ["roce", "dcqcn", "timely", "hpcc", "rdma-dctcp"].contains(&name);
+            let is_rdma = ["roce", "dcqcn", "timely", "hpcc", "powertcp", "theta-powertcp", "rdma-dctcp"]
+                .contains(&name);
             let keys = if is_rdma { ", recovery = \"irn\"" } else { common::required_keys(name) };
             let transport = format!("{{ kind = \"{name}\"{keys} }}");
             let scheme =
@@ -210,7 +211,7 @@ fn every_transport_gets_through_or_says_why_not() {
         let knows_one_link =
             ["rcp", "d3", "pdq", "daq", "numfabric", "fastpass", "flowtune", "eqds"].contains(&name);
         // HPCC's telemetry is of one path.
-        let expected = if ["hpcc", "python-telemetry"].contains(&name) { 2 } else { 0 };
+        let expected = if ["hpcc", "powertcp", "python-telemetry"].contains(&name) { 2 } else { 0 };
         assert_eq!(refused, if knows_one_link { 4 } else { expected }, "{name}");
     }
     let rcp = "transport = \"rcp\"\nqueue = \"drop-tail\"";

@@ -86,6 +86,8 @@ RECIPES: dict[str, Recipe] = {
     "dcqcn": Recipe("DCQCN", MARKING_LOSSLESS),
     "timely": Recipe("TIMELY", LOSSLESS),
     "hpcc": Recipe("HPCC", LOSSLESS),
+    "powertcp": Recipe("PowerTCP", LOSSLESS),
+    "theta-powertcp": Recipe("theta-PowerTCP", LOSSLESS),
     "swift": Recipe("Swift", LOSSLESS),
     "rdma-dctcp": Recipe("DCTCP by rates", MARKING_LOSSLESS),
     "eqds": Recipe("EQDS", {"kind": "ndp"}, "bitmap", nic="drop-tail"),

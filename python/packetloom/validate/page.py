@@ -40,6 +40,7 @@ PEERS = {
     "ns3": "ns-3: DCTCP",
     "abm_ns3": "ABM's authors: ABM, dynamic thresholds",
     "hpcc_ns3": "HPCC's ns-3",
+    "powertcp_ns3": "PowerTCP's ns-3: PowerTCP, theta-PowerTCP, HPCC",
     "conweave_ns3": "ConWeave's ns-3",
     "homa_ns3": "Homa's ns-3",
     "ns2": "ns-2: pFabric, DCTCP, TCP",

@@ -72,7 +72,7 @@ impl Widths {
     const QUEUE_UNIT: u64 = 80;
 
     /// What of a hop gets through.
-    fn cut(self, hop: Hop) -> Hop {
+    pub fn cut(self, hop: Hop) -> Hop {
         let (sent_unit, queue_unit) = (Widths::SENT_UNIT * self.multiple, Widths::QUEUE_UNIT * self.multiple);
         let sent_units = hop.sent_bytes / sent_unit % Widths::SENT_UNITS;
         let queue_units = u64::from(hop.queue_bytes) / queue_unit % Widths::QUEUE_UNITS;

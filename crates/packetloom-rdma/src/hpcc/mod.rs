@@ -14,8 +14,7 @@ use super::presets;
 use crate::narrow::saturated;
 use crate::spec::{ALWAYS, Complaint, Component, Fallback, Kind, Needs, Param, Value, Values};
 use crate::units::{Rate, Time};
-use int::Widths;
-pub use int::{Hop, Hops, MOST_HOPS, Telemetry};
+pub use int::{Hop, Hops, MOST_HOPS, Telemetry, Widths, widths};
 use pint::Code;
 
 /// HPCC.
@@ -225,7 +224,7 @@ impl Control for HpccControl {
             multi_rate: values.flag("multi_rate"),
             min_rate: values.rate("min_rate"),
             increase: if is_paper { Increase::Window(bytes as f64) } else { Increase::Rate(rate) },
-            widths: int::widths(values),
+            widths: widths(values),
             code: Code::of(values),
         }
     }

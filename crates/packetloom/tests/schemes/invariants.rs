@@ -308,6 +308,18 @@ const HELD: &[Held] = &[
         May::LastRate,
     ),
     rdma("hpcc", GO_BACK_N, May::Rate),
+    rdma("powertcp", GO_BACK_N, May::Rate),
+    rdma(
+        "powertcp",
+        r#"mss = "1460B", header = "40B", ack = "40B", recovery = "irn", variant = "ns3-datacenter", quantise = true"#,
+        May::Rate,
+    ),
+    rdma("theta-powertcp", GO_BACK_N, May::Rate),
+    rdma(
+        "theta-powertcp",
+        r#"mss = "1460B", header = "40B", ack = "40B", rto = "1ms", variant = "ns3-datacenter""#,
+        May::Rate,
+    ),
     rdma(
         "hpcc",
         r#"mss = "1460B", header = "40B", ack = "40B", recovery = "irn", variant = "hpcc-ns3", quantise = true"#,

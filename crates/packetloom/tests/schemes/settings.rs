@@ -133,6 +133,8 @@ pub const SETTINGS: &[Setting] = &[
     Setting { variant: "pfc", flows: RDMA, others: "", ..on_rack("dcqcn", "cnp_interval = \"5us\"", PFC) },
     Setting { flows: RDMA, ..on_rack("timely", "t_low = \"5us\", min_rtt = \"10us\"", ENDLESS) },
     Setting { flows: RDMA, ..on_rack("hpcc", "", ENDLESS) },
+    Setting { flows: RDMA, ..on_rack("powertcp", "", ENDLESS) },
+    Setting { flows: RDMA, ..on_rack("theta-powertcp", "", ENDLESS) },
     Setting { flows: RDMA, ..on_rack("swift", "initial_window = 8", SHORT) },
     Setting { flows: RDMA, ..on_rack("rdma-dctcp", "window = \"none\"", MARKING) },
     of_flows("ideal"),

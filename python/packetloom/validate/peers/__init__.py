@@ -21,6 +21,7 @@ from packetloom.validate.peers.jobs import astra_sim_comparisons, loggopsim_comp
 from packetloom.validate.peers.link_delays import link_delay_comparisons
 from packetloom.validate.peers.ns3 import ns3_comparisons
 from packetloom.validate.peers.omnet import omnet_comparisons
+from packetloom.validate.peers.powertcp import powertcp_comparisons
 from packetloom.validate.peers.sprayed import sprayed_comparisons
 
 
@@ -36,6 +37,7 @@ def peer_comparisons() -> list[Check]:
         *ns3_comparisons(),
         *abm_comparisons(),
         *hpcc_comparisons(),
+        *powertcp_comparisons(),
         *conweave_comparisons(),
         *homa_comparisons(),
         *astra_sim_comparisons(),

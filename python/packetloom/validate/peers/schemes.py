@@ -40,6 +40,11 @@ SCHEMES: Mapping[str, Mapping[str, Schemes]] = {
         "TIMELY": ("transport timely", *_RDMA),
         "DCTCP": ("transport rdma-dctcp", *_RDMA),
     },
+    "powertcp_ns3": {
+        "PowerTCP": ("transport powertcp", *_RDMA),
+        "theta-PowerTCP": ("transport theta-powertcp", *_RDMA),
+        "HPCC": ("transport hpcc", *_RDMA),
+    },
     "conweave_ns3": {
         name: (*_BALANCED, f"routing {name.lower()}") for name in ("ECMP", "DRILL", "LetFlow", "CONGA", "ConWeave")
     },

@@ -1,0 +1,221 @@
+//! PowerTCP (Addanki et al., NSDI 2022): a window by power, which is a port's queue and bandwidth-delay product (voltage)
+//! times what arrives at it (current). So a sender answers to a queue and to its growth at once.
+//!
+//! Two variants of each form. The paper's sets a window from that of a round trip ago, as do the authors' Linux module
+//! (powertcp.c) and their slides. Their ns-3 (inet-tub/ns3-datacenter 6ddb4a4, rdma-hw.cc: UpdateRatePower) sets a rate,
+//! aims at 95 % of the link, adds 150 Mb/s at any rate, and takes the first acknowledgement for a measurement since the
+//! simulation began.
+
+mod power;
+mod telemetry;
+mod theta;
+
+use super::control::{AckInfo, Control, FlowPath};
+use super::hpcc::{Hop, Hops, MOST_HOPS, widths};
+use super::params::{Defaults, check, core, default_of};
+use super::presets;
+use crate::spec::{ALWAYS, Component, Fallback, Kind, Needs, Param, Values};
+use crate::units::{Rate, Time};
+use power::{Law, Powered, Settings, check_variant, seconds};
+use telemetry::ArrivalTelemetry;
+pub use theta::ThetaPowerTcp;
+
+/// PowerTCP with telemetry.
+pub type PowerTcp = super::Rdma<PowerControl>;
+
+const VARIANT: Param = Param {
+    name: "variant",
+    kind: Kind::Choice(&["paper", "ns3-datacenter"]),
+    default: Fallback::Value("paper"),
+    doc: "Whose law: the paper's, which sets a window from that of a round trip ago; or its authors' simulator's, which sets a rate from that of the last round trip.",
+    source: "PowerTCP (NSDI 2022), algorithm 1; inet-tub/ns3-datacenter: UpdateRatePower",
+    acts: ALWAYS,
+};
+const FLOWS: Param = Param {
+    name: "flows",
+    kind: Kind::Count(0),
+    default: Fallback::Absent,
+    doc: "Of paper: among how many flows a host divides what each step adds (beta), its link's bandwidth-delay product. Left out: 10.",
+    source: "PowerTCP (NSDI 2022) §3.2: beta = HostBw tau / N; the authors' Linux module: expected_flows 10",
+    acts: ALWAYS,
+};
+const ADDITIVE: Param = Param {
+    name: "additive_increase",
+    kind: Kind::Rate,
+    default: Fallback::Absent,
+    doc: "Of ns3-datacenter: what each step adds to the rate. Left out: 150Mbps.",
+    source: "inet-tub/ns3-datacenter: UpdateRatePower",
+    acts: ALWAYS,
+};
+const MIN_RATE: Param = Param {
+    name: "min_rate",
+    kind: Kind::Rate,
+    default: Fallback::Value("100Mbps"),
+    doc: "The least rate, or the least window over base_rtt.",
+    source: "inet-tub/ns3-datacenter, examples/PowerTCP: MIN_RATE 100Mb/s",
+    acts: ALWAYS,
+};
+const PARAMS: &[Param] = &[
+    VARIANT,
+    Param {
+        name: "gamma",
+        kind: Kind::Number(0.01, 1.0),
+        default: Fallback::Absent,
+        doc: "The weight of what the power asks for; the rest is the window or the rate before. Left out: 0.9.",
+        source: "PowerTCP (NSDI 2022) §4.1: gamma 0.9",
+        acts: ALWAYS,
+    },
+    FLOWS,
+    ADDITIVE,
+    Param {
+        name: "utilisation",
+        kind: Kind::Number(0.01, 1.0),
+        default: Fallback::Absent,
+        doc: "Of ns3-datacenter: how much of each link is to be in use (eta). Left out: 0.95.",
+        source: "inet-tub/ns3-datacenter, examples/PowerTCP: U_TARGET 0.95",
+        acts: ALWAYS,
+    },
+    MIN_RATE,
+    Param {
+        name: "quantise",
+        kind: Kind::Flag,
+        default: Fallback::Value("false"),
+        doc: "Cut telemetry to its bits on the wire: 24 of nanoseconds, 20 of bytes in units of 128 B, 17 of the queue in units of 80 B, both times int_multiple.",
+        source: "inet-tub/ns3-datacenter: int-header.h",
+        acts: ALWAYS,
+    },
+    Param {
+        name: "int_multiple",
+        kind: Kind::Count(1),
+        default: Fallback::Value("1"),
+        doc: "With quantise: the units' multiple.",
+        source: "inet-tub/ns3-datacenter, examples/PowerTCP: INT_MULTI 1",
+        acts: &[Needs::Is("quantise", &["true"])],
+    },
+];
+
+/// The simulator takes no less than this share of the link for what arrives.
+const LEAST_CURRENT: f64 = 0.5;
+
+/// A flow's state.
+#[derive(Clone, Debug)]
+pub struct PowerControl {
+    powered: Powered,
+    /// The telemetry of the last acknowledgement.
+    last: Hops,
+    /// Whether there was one.
+    began: bool,
+    /// The round trip ends with the acknowledgement of more than this.
+    round_ends: u64,
+    rate: Rate,
+}
+
+impl Control for PowerControl {
+    const COMPONENT: Component = Component {
+        section: "transport",
+        kind: "powertcp",
+        doc: "PowerTCP: switches write their queues and the bytes that arrived into packets; senders keep the largest product of queue and arrivals at that of a full link without a queue. Its packets have 42 B more than other RDMA packets, and its ACKs 28 B.",
+        source: "PowerTCP (NSDI 2022)",
+        params: &[
+            &core(Defaults {
+                header: ("90B", "inet-tub/ns3-datacenter: 48 B and INT of 42 B"),
+                ack: ("88B", "HPCC's simulator: 14 B Ethernet, 20 B IPv4, 12 B and INT of 42 B"),
+                window: ("bdp", "PowerTCP (NSDI 2022): cwnd_init = HostBw tau"),
+                variable_window: ("true", "inet-tub/ns3-datacenter, examples/PowerTCP: VAR_WIN 1"),
+                presets: presets::WORDS,
+                ..default_of()
+            }),
+            PARAMS,
+        ],
+        check: |values| {
+            check(values)?;
+            check_variant(values, &["additive_increase", "utilisation"])
+        },
+    };
+    const SHORTENS: bool = true;
+    type Fields = Hops;
+    type Agent = ArrivalTelemetry;
+    type Settings = Settings;
+
+    fn most_switches(_: &Values) -> usize {
+        MOST_HOPS
+    }
+
+    fn settings(values: &Values) -> Settings {
+        let target = values.optional_number("utilisation").unwrap_or(0.95);
+        Settings { widths: widths(values), ..Settings::of(values, 0.9, target) }
+    }
+
+    fn moves_pending(_: &Settings) -> bool {
+        true
+    }
+
+    fn new(settings: &Settings, path: &FlowPath) -> PowerControl {
+        PowerControl {
+            powered: Powered::new(settings, path),
+            last: Hops::default(),
+            began: false,
+            round_ends: 0,
+            rate: path.initial_rate,
+        }
+    }
+
+    fn acknowledged(&mut self, settings: &Settings, ack: &AckInfo, hops: &Hops) {
+        if let Some((power, over)) = self.fullest(settings, hops) {
+            self.powered.measured(settings, power, over, self.powered.path.base_rtt);
+            self.rate = self.powered.rate(settings);
+        }
+        self.last = *hops;
+        self.began = true;
+        if ack.acked_bytes > self.round_ends {
+            self.powered.turn();
+            self.round_ends = self.round_ends.max(ack.sent_bytes);
+        }
+    }
+
+    fn rate(&self) -> Rate {
+        self.rate
+    }
+
+    fn window_bytes(&self) -> u64 {
+        self.powered.own_window()
+    }
+}
+
+impl PowerControl {
+    /// The largest power on the path since the last acknowledgement, over that in equilibrium, and for how long it was
+    /// measured.
+    fn fullest(&self, settings: &Settings, hops: &Hops) -> Option<(f64, Time)> {
+        // The simulator compares a flow's first telemetry with zeros.
+        let since_zero = !self.began && matches!(settings.law, Law::Rate { .. });
+        if !self.began && !since_zero {
+            return None;
+        }
+        let powers = hops.written().iter().zip(&self.last.hops).filter_map(|(hop, last)| {
+            let last = if since_zero { Hop { link: hop.link, ..Hop::default() } } else { *last };
+            self.power_of(settings, &last, hop)
+        });
+        powers.reduce(|fullest, other| if other.0 > fullest.0 { other } else { fullest })
+    }
+
+    fn power_of(&self, settings: &Settings, last: &Hop, hop: &Hop) -> Option<(f64, Time)> {
+        let (over, arrived_bytes) = match settings.widths {
+            Some(widths) => widths.between(last, hop),
+            None => (hop.at.since(last.at), hop.sent_bytes.saturating_sub(last.sent_bytes)),
+        };
+        if hop.link != last.link || over == Time::ZERO {
+            return None;
+        }
+        let capacity = hop.rate.as_bps() as f64;
+        let mut current = (arrived_bytes * 8) as f64 / seconds(over) / capacity;
+        if matches!(settings.law, Law::Rate { .. }) {
+            current = current.max(LEAST_CURRENT);
+        }
+        let product_bits = capacity * seconds(self.powered.path.base_rtt);
+        let voltage = f64::from(hop.queue_bytes) * 8.0 / product_bits + 1.0;
+        Some((current * voltage, over))
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,108 @@
+"""PowerTCP, theta-PowerTCP and HPCC on the fork of HPCC's ns-3 by PowerTCP's authors: `validation/powertcp_ns3/`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+import polars as pl
+
+from packetloom.common.files import write_text
+from packetloom.store.results import Results
+from packetloom.validate.comparison import Check, Row
+from packetloom.validate.draws import Draws
+from packetloom.validate.peers.agreement import PEERS_FOLDER, agreement, drawn
+
+FOLDER = "powertcp_ns3"
+LONE = "lone_rack"
+# A flow's first acknowledgement counts from the clock's zero, modulo 2^24 ns.
+BEGIN_NS = 100_000_000
+SEEDS = 20
+RUNS = {
+    LONE: "lone flows in a rack",
+    "four_in": "four flows of 8 MB to a host, 0.8 ms apart",
+    "inc8_x": "incast of 8 flows of 0.5 MB",
+    "inc31": "incast of 31 flows of 0.5 MB",
+}
+INT = {"window": "bdp", "variable_window": True, "header": "90B", "ack": "88B", "ack_duplicates": False}
+NS3 = {"variant": "ns3-datacenter", "min_rate": "100Mbps"}
+SCHEMES: Mapping[str, tuple[str, dict[str, Any]]] = {
+    "powertcp": ("PowerTCP", {"kind": "powertcp", "quantise": True} | NS3),
+    # Its packets carry the telemetry, too.
+    "theta": ("theta-PowerTCP", {"kind": "theta-powertcp"} | NS3),
+    "hpcc": (
+        "HPCC",
+        {
+            "kind": "hpcc",
+            "variant": "hpcc-ns3",
+            "max_stage": 5,
+            "additive_increase": "50Mbps",
+            "min_rate": "100Mbps",
+            "quantise": True,
+            "int_multiple": 1,
+        },
+    ),
+}
+STATISTICS: Mapping[str, Callable[[Sequence[float]], float]] = {
+    "mean FCT": fmean,
+    "FCT of the first flow to end": min,
+    "FCT of the last flow to end": max,
+}
+LONE_WITHIN, FEW_WITHIN = 0.01, 0.02
+
+
+def powertcp_comparisons() -> list[Check]:
+    """All of them."""
+    return [_check(run, scheme) for run in RUNS for scheme in SCHEMES]
+
+
+def read_run(run: str) -> pl.DataFrame:
+    """A flow in each row: its ends, size and start, and its time at the sender under each scheme."""
+    return pl.read_csv(PEERS_FOLDER / FOLDER / f"{run}.csv")
+
+
+def scenario_of(run: str, scheme: str, folder: Path) -> dict[str, Any]:
+    """The scenario of a run; its flows are put into `folder`, at the times of the simulator's clock."""
+    flows = read_run(run)
+    lines = [
+        f"{src} {dst} 3 {size} {(BEGIN_NS + start) // 10**9}.{(BEGIN_NS + start) % 10**9:09}\n"
+        for src, dst, size, start in flows.select("src", "dst", "size_bytes", "start_ns").iter_rows()
+    ]
+    path = folder / "flows" / f"powertcp-{run}.txt"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_text(path, f"{len(lines)}\n" + "".join(lines))
+    transport = INT | SCHEMES[scheme][1]
+    queue = {"kind": "shared-buffer", "mmu": "hpcc-ns3", "buffer": "4MiB", "pause_frame": "43B", "ties": "ns-3"}
+    topology = PEERS_FOLDER / FOLDER / "topology.txt"
+    return {
+        "topology": {"kind": "hpcc", "file": str(topology.absolute()), "whole_ns": True},
+        "workload": [{"arrivals": {"kind": "hpcc", "file": str(path.absolute())}}],
+        "scheme": [{"name": scheme, "transport": transport, "queue": queue, "routing": "ecmp"}],
+        # Which spine a flow takes is chance: the hash of theirs is not known.
+        "run": {"seeds": 1 if run == LONE else SEEDS},
+    }
+
+
+def _check(run: str, scheme: str) -> Check:
+    source = f"{FOLDER}/{run}.csv"
+    title = f"PowerTCP's ns-3, {SCHEMES[scheme][0]}, {RUNS[run]}"
+
+    def rows(results: Mapping[str, Results]) -> list[Row]:
+        theirs = read_run(run).sort("start_ns", "src", "dst")
+        expected = [float(fct) for fct in theirs[f"{scheme}_ns"]]
+        flows = results["it"].to_polars("flows").sort("seed", "flow_id")
+        draws = [[float(fct) for fct in part["sender_fct_ns"]] for part in flows.partition_by("seed")]
+        if run == LONE:
+            sized = zip(theirs["size_bytes"], expected, draws[0], strict=True)
+            titled = [(f"{title}: FCT in ns of {size} B", one, found) for size, one, found in sized]
+            return [agreement(what, what, source, one, found, LONE_WITHIN) for what, one, found in titled]
+        made = []
+        for name, statistic in STATISTICS.items():
+            what = f"{title}: {name} in us"
+            both = Draws((statistic(expected) / 1e3,), tuple(statistic(draw) / 1e3 for draw in draws))
+            made.append(drawn(what, what, source, both, FEW_WITHIN))
+        return made
+
+    return Check(f"powertcp-{run}-{scheme}", lambda folder: {"it": scenario_of(run, scheme, folder)}, rows, quick=True)
