@@ -56,6 +56,6 @@ pub mod yardstick;
 
 pub use packetloom_control as control;
 pub use packetloom_core::{
-    engine, fault, files, flow, formats, job, link_message, measure, narrow, packet, packets, queue, random,
-    routing, spec, topology, units, user_class, workload,
+    engine, fault, files, flow, flow_table, formats, job, link_message, measure, narrow, packet, packets,
+    queue, random, routing, spec, topology, units, user_class, workload,
 };

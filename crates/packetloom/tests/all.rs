@@ -26,6 +26,7 @@ mod graphs;
 mod homa;
 mod invariants;
 mod jobs;
+mod jobs_on_flows;
 mod limits;
 mod link_retry;
 mod measuring;

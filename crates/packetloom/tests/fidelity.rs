@@ -301,7 +301,8 @@ fn what_a_rung_can_mean_nothing_for_is_refused_with_the_reason() {
         (flows, WEB_SEARCH, scheme("\"mptcp\"", tail, ""), "a path of its own"),
         (flows, WEB_SEARCH, "transport = \"ideal\"".to_owned(), "no packets in the first place"),
         (links, &closed, dctcp(), "a closed loop can't drive flows"),
-        (flows, collective, dctcp(), "as those of collectives, can't be started"),
+        (flows, &closed, dctcp(), "a closed loop can't drive flows"),
+        (links, collective, dctcp(), "as those of collectives, can't be started"),
     ] {
         let message =
             said(&scenario(LEAF_SPINE, workload, &scheme, &format!("loads = [0.4]\nfidelity = {rung:?}")));

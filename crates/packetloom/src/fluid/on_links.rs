@@ -178,6 +178,12 @@ impl Sharing {
         self.touch(slot);
     }
 
+    /// No flow ends before this; none, if no flow is under way.
+    pub fn next_end(&mut self) -> Option<Time> {
+        self.settle();
+        self.ends.first().map(|(at, ..)| at)
+    }
+
     /// Goes on until `until`, and reports each flow that ends before it or then, in order of time, then of number.
     /// Ends are rounded to the nearest picosecond.
     pub fn run_until(&mut self, until: Time, mut finished: impl FnMut(FlowId, Time)) {

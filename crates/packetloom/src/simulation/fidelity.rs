@@ -125,7 +125,7 @@ pub const FIDELITY_COMPONENTS: &[Component] = &[
     Component {
         section: "fidelity",
         kind: "flows",
-        doc: "An estimate without packets: flows share all links of their paths max-min fairly from their first moment on; what a packet takes to cross the network, and a handshake, are added.",
+        doc: "An estimate without packets: flows, and messages of jobs, share all links of their paths max-min fairly from their first moment on, whatever the transport; what a packet takes to cross the network, and a handshake, are added.",
         source: "Bertsekas and Gallager, Data Networks, §6.5.2",
         params: &[],
         check: anything,
@@ -174,7 +174,7 @@ impl Fidelity {
                 "these are estimates: links were simulated apart (fidelity = \"links\"); `packetloom fidelity` measures the error",
             ),
             Fidelity::Flows => Some(
-                "these are estimates: flows share links without packets (fidelity = \"flows\"); `packetloom fidelity` measures the error",
+                "these are estimates: flows, and messages of jobs, share links max-min fairly, whatever the transport, without packets (fidelity = \"flows\"); `packetloom fidelity` measures the error",
             ),
         }
     }
@@ -196,11 +196,25 @@ pub(super) fn check_rung(
     check_scheme(case, workload, rung)?;
     check_network(case, rung, (topology, faults))?;
     check_measure(case, rung)?;
-    if matches!(rung, Fidelity::Steady(_)) {
-        check_waiting(workload)
-    } else {
-        check_traffic(workload, rung.name(), false)
+    match rung {
+        Fidelity::Steady(_) => check_waiting(workload),
+        Fidelity::Flows => check_triggers(workload),
+        _ => check_traffic(workload, rung.name(), false),
     }
+}
+
+/// Under `flows`, jobs are what can wait for other flows.
+fn check_triggers(workload: &Workload) -> Result<(), Complaint> {
+    let why = if workload.has_chains() {
+        "a closed loop can't drive flows"
+    } else if workload.has_triggers() {
+        "flows of a list that wait for others can't be started"
+    } else if workload.query_specs().next().is_some() {
+        "there are no queries"
+    } else {
+        return Ok(());
+    };
+    Err(Complaint::new("workload", format!("{why} under \"flows\"; leave it out")))
 }
 
 /// Under `steady`, what starts by the end of other flows has to be known to the engine alone.
@@ -296,7 +310,7 @@ fn check_network(
     if routing::goes_by_rates(&routing) && !faults.known_rates().is_empty() {
         return Err(refused(rung, &format!("{} learns by the clock what faults do to rates", routing.kind)));
     }
-    if topology.message_costs != MessageCosts::default() {
+    if topology.message_costs != MessageCosts::default() && rung != Fidelity::Flows {
         return Err(refused(
             rung,
             "hosts take a time for each message (send_per_message, receive_per_message)",

@@ -362,7 +362,7 @@ impl Setting {
 }
 
 /// What ranks did in jobs of which nothing is sent.
-fn modelled(jobs: &[Job], until: Time) -> Vec<RankSpans> {
+pub(super) fn modelled(jobs: &[Job], until: Time) -> Vec<RankSpans> {
     let modelled = jobs.iter().filter(|job| job.plan.is_modelled());
     let spans = |job: &Job| {
         let source = job.source;
