@@ -188,6 +188,10 @@ impl<C: Control> Scheme for Rdma<C> {
         values.text("recovery") != "none"
     }
 
+    fn numbers_connections(values: &Values) -> bool {
+        connections::are_one_a_flow(&values.component(connections::PARAM.name))
+    }
+
     fn check_network(values: &Values, topology: &Topology) -> Result<(), Complaint> {
         let most = C::most_switches(values);
         if most == usize::MAX {

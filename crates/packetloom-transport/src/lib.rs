@@ -113,6 +113,12 @@ pub trait Scheme: Transport {
         true
     }
 
+    /// Whether each flow to a host has a connection of its own, whose number among all that its sender has opened to that
+    /// host is the [`path`](crate::packet::Packet::path) of its packets, so that switches hash it.
+    fn numbers_connections(_values: &Values) -> bool {
+        false
+    }
+
     /// How many traffic classes it sorts its packets into, if it does.
     fn classes(_values: &Values) -> Option<u64> {
         None
@@ -188,6 +194,8 @@ pub struct Entry {
     pub fixed_rates: fn(&Values) -> Vec<FixedRate>,
     /// Whether its senders wait for answers.
     pub is_answered: fn(&Values) -> bool,
+    /// Whether the number of a flow's connection is hashed with it.
+    pub numbers_connections: fn(&Values) -> bool,
     /// The parameter after which silence it takes packets for lost, if that is how it tells.
     pub lost_after: Option<&'static str>,
     /// How many traffic classes it sorts its packets into, if it does.
@@ -225,6 +233,7 @@ impl Entry {
             goes_by_marks: T::goes_by_marks,
             fixed_rates: T::fixed_rates,
             is_answered: T::is_answered,
+            numbers_connections: T::numbers_connections,
             lost_after: T::LOST_AFTER,
             classes: T::classes,
             weighted_classes: T::weighted_classes,

@@ -45,7 +45,7 @@ use crate::fluid;
 use crate::measure::{Collector, FlowRow, FlowWatch, Format, best_fct};
 use crate::narrow::exact;
 use crate::queue;
-use crate::routing::{self, FlowPorts};
+use crate::routing::{self, ConnectionNumbers, FlowPorts};
 use crate::scenario::{Case, Problems, Scenario};
 use crate::spec::{self, Complaint, Component, Made, Value, Values};
 use crate::topology::Topology;
@@ -409,6 +409,13 @@ fn with_sizes(mut case: Case, topology: &Topology, workload: &Workload) -> Case 
 fn takes_one_path(scheme: &Values, topology: &Topology) -> bool {
     let kind = scheme.component("transport").kind;
     routing::path_per_flow(&scheme.component("routing"), topology).0 && kind != "mptcp"
+}
+
+/// The numbers of flows' connections, as far as switches hash them.
+fn connection_numbers(scheme: &Values) -> ConnectionNumbers {
+    let values = scheme.component("transport");
+    let are_numbered = transport::find(&values.kind).is_some_and(|one| (one.numbers_connections)(&values));
+    ConnectionNumbers::of(are_numbered, &scheme.component("routing"))
 }
 
 /// The queues of switches and of hosts, if there are any.

@@ -47,6 +47,35 @@ fn slowdowns(outcome: &Outcome) -> f64 {
     outcome.flows.iter().filter_map(|row| row.slowdown()).sum::<f64>() / outcome.flows.len() as f64
 }
 
+/// Switches hash a flow with the number of its queue pair: which of two meet at a spine depends on how many came before.
+#[test]
+fn flows_of_rdma_meet_on_the_links_on_which_they_meet_packet_by_packet() {
+    let source = |src: u32| {
+        format!(
+            "[[workload]]\nsizes = {{ kind = \"constant\", size = \"1MB\" }}\nflows = 12\n\
+             arrivals = {{ kind = \"periodic\", interval = \"10ms\" }}\n\
+             pattern = {{ kind = \"pair\", src = {src}, dst = {} }}\n",
+            src + 4
+        )
+    };
+    let toml = format!(
+        "[topology]\nkind = \"leaf-spine\"\nspines = 2\nleaves = 2\nhosts_per_leaf = 4\n\
+         link = {{ rate = \"10Gbps\" }}\n{}{}[[scheme]]\nname = \"one\"\ntransport = \"roce\"\n\
+         queue = \"shared-buffer\"\nrouting = \"ecmp\"\n[run]\nfidelity = \"flows\"\n",
+        source(0),
+        source(1)
+    );
+    let estimates = fcts(&run(&toml));
+    let packets = fcts(&run(&toml.replace("\"flows\"\n", "\"packets\"\n")));
+    let alone = *packets.iter().min().expect("flows");
+    let meet = packets.iter().filter(|fct| fct.as_secs_f64() > 1.5 * alone.as_secs_f64()).count();
+    assert!((4..=20).contains(&meet), "{meet} of 24 meet another");
+    for (estimate, fct) in estimates.iter().zip(&packets) {
+        let ratio = estimate.as_secs_f64() / fct.as_secs_f64();
+        assert!((0.9..1.1).contains(&ratio), "{estimates:?}, and by packets {packets:?}");
+    }
+}
+
 #[test]
 fn a_lone_flow_takes_what_it_takes_packet_by_packet() {
     for (topology, dst, size) in [

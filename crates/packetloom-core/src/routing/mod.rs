@@ -19,7 +19,7 @@ pub use entropies::{LAYOUTS, PYTHON, symbols};
 pub use ns3::FlowPorts;
 pub use paths::PathCode;
 pub use scoreboard::Fate;
-pub use trace::Tracer;
+pub use trace::{ConnectionNumbers, Tracer};
 pub use weights::Weights;
 
 use crate::fault::{KnownRates, sooner};

@@ -5,7 +5,7 @@ use crate::fault::KnownRates;
 use crate::flow::{FlowId, HostId};
 use crate::narrow::exact;
 use crate::packet::Packet;
-use crate::spec::Values;
+use crate::spec::{Value, Values};
 use crate::topology::Topology;
 use crate::units::Time;
 use std::collections::BTreeMap;
@@ -44,10 +44,10 @@ impl Tracer<'_> {
         Tracer { topology, routers, hosts_spread: hosts_spread(routing) }
     }
 
-    /// The links that the packets of a flow from `src` to `dst` cross, where all of them take one path. With its
-    /// hosts exchanged: those of its acknowledgements.
-    pub fn path(&mut self, flow: FlowId, src: HostId, dst: HostId) -> Vec<u32> {
-        let packet: Packet<()> = Packet { flow, src, dst, ..Packet::default() };
+    /// The links that the packets of a flow from `src` to `dst` cross, where all of them take one path. `connection`: its
+    /// [number](ConnectionNumbers). With its hosts exchanged: those of its acknowledgements.
+    pub fn path(&mut self, flow: FlowId, connection: u16, src: HostId, dst: HostId) -> Vec<u32> {
+        let packet: Packet<()> = Packet { flow, path: connection, src, dst, ..Packet::default() };
         let mut path = Vec::with_capacity(6);
         let mut node = src;
         while node != dst {
@@ -61,8 +61,8 @@ impl Tracer<'_> {
 
     /// The links of all paths from `src` to `dst`, each with the share of the packets that cross it where every
     /// switch spreads them evenly. A host keeps a flow to one of its links, unless it chooses packet by packet.
-    pub fn spread(&mut self, flow: FlowId, src: HostId, dst: HostId) -> Vec<(u32, f64)> {
-        let packet: Packet<()> = Packet { flow, src, dst, ..Packet::default() };
+    pub fn spread(&mut self, flow: FlowId, connection: u16, src: HostId, dst: HostId) -> Vec<(u32, f64)> {
+        let packet: Packet<()> = Packet { flow, path: connection, src, dst, ..Packet::default() };
         let mut shares: Vec<(u32, f64)> = Vec::with_capacity(8);
         // Step by step; paths may differ in length, and what has arrived goes no further.
         let mut reached = BTreeMap::from([(src, 1.0)]);
@@ -99,10 +99,38 @@ impl Tracer<'_> {
     }
 }
 
+/// The numbers of flows' connections, given in the order in which the flows start: how many their sender has opened to
+/// the same host before. Switches hash them with the flow, where each flow has a connection of its own.
+#[derive(Clone, Debug, Default)]
+pub struct ConnectionNumbers {
+    opened: Option<BTreeMap<(HostId, HostId), u16>>,
+}
+
+impl ConnectionNumbers {
+    /// Those of a transport that numbers connections or does not, under a routing.
+    pub fn of(are_numbered: bool, routing: &Values) -> ConnectionNumbers {
+        let are_shared = matches!(routing.entries.get("queue_pairs"), Some(Value::Count(_)));
+        ConnectionNumbers { opened: (are_numbered && !are_shared).then(BTreeMap::new) }
+    }
+
+    /// The next flow's, which is this.
+    pub fn next(&mut self, src: HostId, dst: HostId) -> u16 {
+        let Some(opened) = &mut self.opened else { return 0 };
+        let next = opened.entry((src, dst)).or_default();
+        let number = *next;
+        *next = next.wrapping_add(1);
+        number
+    }
+
+    /// Whether there is more than one number.
+    pub fn matter(&self) -> bool {
+        self.opened.is_some()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::spec::Value;
     use std::collections::BTreeSet;
 
     fn ecmp() -> Values {
@@ -120,11 +148,26 @@ mod tests {
         let tree = Topology::of_counts("fat-tree", &[("k", 4)]);
         let routing = ecmp();
         let mut tracer = Tracer::new(&tree, &routing, None, 1);
-        let paths: BTreeSet<Vec<u32>> = (0..200).map(|flow| tracer.path(flow, 0, 15)).collect();
+        let paths: BTreeSet<Vec<u32>> = (0..200).map(|flow| tracer.path(flow, 0, 0, 15)).collect();
         assert_eq!(paths.len(), 4);
         assert!(paths.iter().all(|path| path.len() == 6 && tree.links[path[5] as usize].dst == 15));
-        assert_eq!(tracer.path(7, 0, 1).len(), 2);
-        assert_eq!(tracer.path(7, 0, 15), tracer.path(7, 0, 15));
+        assert_eq!(tracer.path(7, 0, 0, 1).len(), 2);
+        assert_eq!(tracer.path(7, 0, 0, 15), tracer.path(7, 0, 0, 15));
+    }
+
+    #[test]
+    fn connections_are_numbered_by_pair_of_hosts_and_take_paths_of_their_own() {
+        let tree = Topology::of_counts("fat-tree", &[("k", 4)]);
+        let mut numbers = ConnectionNumbers::of(true, &ecmp());
+        let given: Vec<u16> = [(0, 15), (0, 15), (0, 14), (15, 0), (0, 15)].map(|(a, b)| numbers.next(a, b)).into();
+        assert_eq!(given, [0, 1, 0, 0, 2]);
+        let mut tracer = Tracer::new(&tree, &ecmp(), None, 1);
+        let paths: BTreeSet<Vec<u32>> = (0..200).map(|number| tracer.path(7, number, 0, 15)).collect();
+        assert_eq!(paths.len(), 4);
+        let mut shared = ecmp();
+        shared.entries.insert("queue_pairs".to_owned(), Value::Count(4));
+        assert!(!ConnectionNumbers::of(true, &shared).matter());
+        assert!(!ConnectionNumbers::of(false, &ecmp()).matter());
     }
 
     #[test]
@@ -134,7 +177,7 @@ mod tests {
         let entries = [("entropies".to_owned(), Value::Count(64))].into();
         let oblivious = Values { kind: "oblivious".to_owned(), entries };
         let shares = |routing: &Values| -> Vec<f64> {
-            Tracer::new(&rails, routing, None, 1).spread(0, 0, 2).iter().map(|&(_, share)| share).collect()
+            Tracer::new(&rails, routing, None, 1).spread(0, 0, 0, 2).iter().map(|&(_, share)| share).collect()
         };
         assert_eq!(shares(&oblivious), [0.5; 4]);
         assert_eq!(shares(&ecmp()), [1.0; 2]);
@@ -145,11 +188,11 @@ mod tests {
         let tree = Topology::of_counts("fat-tree", &[("k", 4)]);
         let routing = ecmp();
         let mut tracer = Tracer::new(&tree, &routing, None, 1);
-        let shares = tracer.spread(0, 0, 15);
+        let shares = tracer.spread(0, 0, 0, 15);
         let each: Vec<f64> = shares.iter().map(|&(_, share)| share).collect();
         assert_eq!(each, [1.0, 0.5, 0.5, 0.25, 0.25, 0.25, 0.25, 0.25, 0.25, 0.25, 0.25, 0.5, 0.5, 1.0]);
         assert_eq!(
-            tracer.spread(0, 0, 1),
+            tracer.spread(0, 0, 0, 1),
             [(tree.path(0, 1)[0] as u32, 1.0), (tree.path(0, 1)[1] as u32, 1.0)]
         );
     }

@@ -95,6 +95,11 @@ fn check_timeouts(values: &Values) -> Result<(), Complaint> {
     Ok(())
 }
 
+/// Whether each flow has a queue pair of its own.
+pub fn are_one_a_flow(values: &Values) -> bool {
+    matches!(values.kind.as_str(), "open" | "fresh")
+}
+
 /// What must hold of `connections` beside a transport's other parameters.
 pub fn check(transport: &Values) -> Result<(), Complaint> {
     let values = transport.component(PARAM.name);

@@ -53,7 +53,7 @@ impl Simulation {
             && let Some(flow) = drawn.next_flow()
         {
             flows += 1;
-            for (link, share) in tracer.spread(flow.id, flow.src, flow.dst) {
+            for (link, share) in tracer.spread(flow.id, 0, flow.src, flow.dst) {
                 *crossed.entry(class(link)).or_default() += share;
             }
         }

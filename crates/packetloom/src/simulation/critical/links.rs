@@ -4,11 +4,11 @@
 //! paths, as if every switch had spread it evenly.
 
 use super::super::jobs::JobRow;
-use super::super::{Setting, flow_rung, takes_one_path};
+use super::super::{Setting, connection_numbers, flow_rung, takes_one_path};
 use crate::flow::Flow;
 use crate::measure::{FlowRow, Format};
 use crate::narrow::{exact, saturated};
-use crate::routing::{FlowPorts, Tracer};
+use crate::routing::{ConnectionNumbers, FlowPorts, Tracer};
 use crate::spec::Values;
 use crate::topology::Topology;
 use crate::units::Time;
@@ -36,6 +36,7 @@ pub(in crate::simulation) struct Paths {
     seed: u64,
     format: Format,
     one_path: bool,
+    connections: ConnectionNumbers,
 }
 
 impl Paths {
@@ -47,6 +48,7 @@ impl Paths {
             seed: setting.case.seed,
             format: setting.format,
             one_path: takes_one_path(scheme, &setting.topology),
+            connections: connection_numbers(scheme),
         }
     }
 }
@@ -98,20 +100,21 @@ impl Carried<'_> {
     }
 
     fn find_routes(&mut self, paths: &Paths) {
+        let numbers = numbers(self.flows, paths.connections.clone());
         let Carried { topology, flows, route_of, routes, .. } = self;
         let mut tracer = Tracer::new(topology, &paths.routing, paths.flow_ports.as_ref(), paths.seed);
         let mut known: BTreeMap<Vec<u32>, u32> = BTreeMap::new();
-        for FlowRow { flow, .. } in *flows {
+        for (FlowRow { flow, .. }, number) in flows.iter().zip(numbers) {
             // Where flows are spread, all between two hosts are alike, but for the link by which they leave the first.
             let is_known = !paths.one_path && topology.nodes[flow.src as usize].ports.len() == 1;
-            let found = (!is_known).then(|| links(&mut tracer, paths.one_path, flow));
+            let found = (!is_known).then(|| links(&mut tracer, paths.one_path, flow, number));
             let key = match &found {
                 None => vec![flow.src, flow.dst],
                 Some(found) if paths.one_path => found.iter().map(|(link, _)| *link).collect(),
                 Some(found) => vec![flow.src, flow.dst, found[0].0],
             };
             let route = *known.entry(key).or_insert_with(|| {
-                let links = found.unwrap_or_else(|| links(&mut tracer, paths.one_path, flow));
+                let links = found.unwrap_or_else(|| links(&mut tracer, paths.one_path, flow, number));
                 routes.push(Route { links, flows: Vec::new() });
                 exact::<u32>(routes.len()) - 1
             });
@@ -209,10 +212,24 @@ impl Carried<'_> {
 }
 
 /// The links that a flow crosses, with the share of its bytes.
-fn links(tracer: &mut Tracer<'_>, one_path: bool, flow: &Flow) -> Vec<(u32, f64)> {
+fn links(tracer: &mut Tracer<'_>, one_path: bool, flow: &Flow, number: u16) -> Vec<(u32, f64)> {
     if one_path {
-        let path = tracer.path(flow.id, flow.src, flow.dst);
+        let path = tracer.path(flow.id, number, flow.src, flow.dst);
         return path.into_iter().map(|link| (link, 1.0)).collect();
     }
-    tracer.spread(flow.id, flow.src, flow.dst)
+    tracer.spread(flow.id, number, flow.src, flow.dst)
+}
+
+/// The number of each flow's connection, by the order in which they started.
+fn numbers(flows: &[FlowRow], mut connections: ConnectionNumbers) -> Vec<u16> {
+    let mut numbers = vec![0; flows.len()];
+    if connections.matter() {
+        let mut by_start: Vec<usize> = (0..flows.len()).collect();
+        by_start.sort_by_key(|&row| (flows[row].flow.start, flows[row].flow.id));
+        for row in by_start {
+            let Flow { src, dst, .. } = flows[row].flow;
+            numbers[row] = connections.next(src, dst);
+        }
+    }
+    numbers
 }

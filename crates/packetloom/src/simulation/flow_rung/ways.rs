@@ -1,12 +1,12 @@
 //! The links that flows take, and what a flow's last packet and its answer take to cross them.
 
-use super::super::{Setting, takes_one_path};
+use super::super::{Setting, connection_numbers, takes_one_path};
 use super::handshakes::Handshakes;
 use super::wire_bytes;
 use crate::flow::{Flow, HostId};
 use crate::fluid::on_links::Transfer;
 use crate::measure::{Format, best_fct};
-use crate::routing::{Tracer, hosts_spread};
+use crate::routing::{ConnectionNumbers, Tracer, hosts_spread};
 use crate::topology::Topology;
 use crate::transport::{self, PacketFormat};
 use crate::units::{Rate, Time};
@@ -19,6 +19,7 @@ const MOST_KEPT: usize = 1 << 15;
 pub(super) struct Ways<'a> {
     setting: &'a Setting,
     tracer: Tracer<'a>,
+    connections: ConnectionNumbers,
     handshakes: Handshakes,
     /// Whether all packets of a flow take one path.
     one_path: bool,
@@ -62,6 +63,7 @@ impl Ways<'_> {
         Ways {
             setting,
             tracer: Tracer::new(topology, &routing, setting.flow_ports.as_ref(), setting.case.seed),
+            connections: connection_numbers(scheme),
             handshakes: Handshakes::of(&values),
             one_path: takes_one_path(scheme, topology),
             hosts_spread: hosts_spread(&routing),
@@ -79,17 +81,18 @@ impl Ways<'_> {
 
     fn links(&mut self, flow: &Flow) -> Vec<(u32, f64)> {
         let Flow { id, src, dst, .. } = *flow;
+        let number = self.connections.next(src, dst);
         if self.one_path {
-            return self.tracer.path(id, src, dst).into_iter().map(|link| (link, 1.0)).collect();
+            return self.tracer.path(id, number, src, dst).into_iter().map(|link| (link, 1.0)).collect();
         }
         let has_choice = self.setting.topology.nodes[src as usize].ports.len() > 1 && !self.hosts_spread;
         if has_choice {
-            return self.tracer.spread(id, src, dst);
+            return self.tracer.spread(id, number, src, dst);
         }
         if let Some(links) = self.spread.get(&(src, dst)) {
             return links.clone();
         }
-        let links = self.tracer.spread(id, src, dst);
+        let links = self.tracer.spread(id, number, src, dst);
         if self.spread.len() < MOST_KEPT {
             self.spread.insert((src, dst), links.clone());
         }

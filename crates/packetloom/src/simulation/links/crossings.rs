@@ -1,6 +1,6 @@
 //! Which links each flow crosses, and what crosses each link.
 
-use super::super::Setting;
+use super::super::{Setting, connection_numbers};
 use crate::flow::Flow;
 use crate::narrow::narrow;
 use crate::routing::Tracer;
@@ -42,6 +42,7 @@ impl Crossings {
         let routing = case.scheme.component("routing");
         let ack_bytes: u64 = PacketFormat::of(&case.scheme.component("transport")).ack_bytes.into();
         let mut tracer = Tracer::new(topology, &routing, setting.flow_ports.as_ref(), case.seed);
+        let mut connections = connection_numbers(&case.scheme);
         let mut numbers: BTreeMap<Way, u32> = BTreeMap::new();
         let mut ways = Vec::new();
         let mut all = Crossings {
@@ -57,8 +58,9 @@ impl Crossings {
             flows,
         };
         for (index, flow) in (0..).zip(&all.flows) {
-            let there = tracer.path(flow.id, flow.src, flow.dst);
-            let mut back = tracer.path(flow.id, flow.dst, flow.src);
+            let number = connections.next(flow.src, flow.dst);
+            let there = tracer.path(flow.id, number, flow.src, flow.dst);
+            let mut back = tracer.path(flow.id, number, flow.dst, flow.src);
             if back.len() != there.len() {
                 // Where paths differ in length, acknowledgements are taken to come back by the path of the data.
                 let reversed =

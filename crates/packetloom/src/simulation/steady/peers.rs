@@ -1,5 +1,6 @@
 //! Which flows have the same rate in the long run, as nothing tells them apart.
 
+use super::super::connection_numbers;
 use super::Setting;
 use crate::flow::{Flow, FlowId};
 use crate::routing::{Tracer, path_per_flow};
@@ -14,15 +15,17 @@ enum Step {
 }
 
 /// Groups of flows, as places in the list. Flows that share the same links, and whose other links are alike, are
-/// peers. Where the packets of a flow take several paths each flow stands alone.
+/// peers. Where the packets of a flow take several paths, or one that depends on how many flows came before, each
+/// stands alone.
 pub fn peers(flows: &[Flow], setting: &Setting) -> Vec<Vec<usize>> {
     let routing = setting.case.scheme.component("routing");
-    if !path_per_flow(&routing, &setting.topology).0 {
+    let (is_one, is_by_flow_alone) = path_per_flow(&routing, &setting.topology);
+    if !is_one || !is_by_flow_alone && connection_numbers(&setting.case.scheme).matter() {
         return (0..flows.len()).map(|nth| vec![nth]).collect();
     }
     let mut tracer = Tracer::new(&setting.topology, &routing, setting.flow_ports.as_ref(), setting.case.seed);
     let paths: Vec<Vec<u32>> =
-        flows.iter().map(|&Flow { id, src, dst, .. }| tracer.path(id as FlowId, src, dst)).collect();
+        flows.iter().map(|&Flow { id, src, dst, .. }| tracer.path(id as FlowId, 0, src, dst)).collect();
     let mut users: BTreeMap<u32, u32> = BTreeMap::new();
     paths.iter().flatten().for_each(|&link| *users.entry(link).or_default() += 1);
     let step = |link: &u32| {
