@@ -240,6 +240,14 @@ ALSO: dict[str, tuple[dict[str, Json], list[Json] | None]] = {
     "transport/pias.aging": ({"own.thresholds": ["1KB", "3KB", "9KB", "20KB", "40KB", "60KB", "90KB"]}, None),
     "transport/d3.beta": (CROWDED, None),
     "transport.ack_duplicates": ({"own.rto": None, "own.chunk": 4}, None),
+    **{
+        f"transport/{one}.variable_window": (
+            {"own.variant": "ns3-datacenter", "own.window": "bdp", "own.base_rtt": "5us"},
+            None,
+        )
+        for one in ("powertcp", "theta-powertcp")
+    },
+    **{f"transport/{one}.min_rate": ({}, ["5Gbps", "9Gbps"]) for one in ("powertcp", "theta-powertcp")},
     "transport/hpcc.pint_base": ({"own.variant": "hpcc-ns3", "own.base_rtt": "20us"}, None),
     "transport/python-rate.base_rtt": ({"own.window": "bdp"}, None),
     "transport/syn.pack": ({"own.lengths": "bimodal"}, None),
