@@ -127,10 +127,10 @@ pub const UEC: &[Param] = &[
         "reference_rate",
         Kind::Rate,
         "100Gbps",
-        "NSCC's gains are in proportion to the bandwidth-delay product over that of this rate.",
+        "NSCC scales its gains by the bandwidth-delay product over a reference's: the rate of the reference.",
         HTSIM,
     ).acts(NSCC),
-    param("reference_rtt", Kind::Time, "12us", "And of this round trip.", HTSIM).acts(NSCC),
+    param("reference_rtt", Kind::Time, "12us", "The base round-trip time of that reference, by which NSCC scales its gains.", HTSIM).acts(NSCC),
     param(
         "alpha",
         Kind::Number(0.0, 100.0),
@@ -156,10 +156,10 @@ pub const UEC: &[Param] = &[
         "fast_increase",
         Kind::Number(0.0, 10.0),
         "0.25",
-        "By how much of what is acknowledged a window grows that had no delay for a window's worth.",
+        "Once a whole window was acknowledged without delay, the window grows by this share of what is acknowledged.",
         HTSIM,
     ).acts(NSCC),
-    param("fast_below", Kind::Time, "1us", "A delay below this is none.", HTSIM).acts(NSCC),
+    param("fast_below", Kind::Time, "1us", "For fast_increase: a delay below this counts as none.", HTSIM).acts(NSCC),
     param(
         "gamma",
         Kind::Number(0.0, 1.0),
@@ -192,7 +192,7 @@ pub const UEC: &[Param] = &[
         "adapt_threshold",
         Kind::Number(0.0, 1000.0),
         "4",
-        "The same if the delay was above this many targets.",
+        "Quick adaptation happens as well if the delay was above this many target delays.",
         HTSIM,
     ).acts(NSCC),
     param(
@@ -240,7 +240,7 @@ pub const UEC: &[Param] = &[
         "oversubscription_decrease",
         Kind::Number(0.0, 1.0),
         "0.5",
-        "By how much less, of the share of marks above their target.",
+        "How much less of its link a receiver pulls for each period: this times the share of marks above its target.",
         HTSIM,
     ).acts(&[Needs::Set("oversubscription")]),
     param(
@@ -271,7 +271,7 @@ pub const UEC: &[Param] = &[
         "With sleek: a packet is lost when this many windows arrived beyond it.",
         HTSIM,
     ).acts(&[Needs::Is("sleek", &["true"])]),
-    param("sleek_packets", Kind::Count(1), "5", "And this many packets at least.", HTSIM).acts(&[Needs::Is("sleek", &["true"])]),
+    param("sleek_packets", Kind::Count(1), "5", "With sleek: and at least this many packets arrived beyond it.", HTSIM).acts(&[Needs::Is("sleek", &["true"])]),
     param(
         "probe_first",
         Kind::Count(1),
@@ -279,7 +279,7 @@ pub const UEC: &[Param] = &[
         "With sleek: a probe goes after this many base round trips without an answer while there is more to send; otherwise after one and the target delay.",
         HTSIM,
     ).acts(&[Needs::Is("sleek", &["true"])]),
-    param("probe_again", Kind::Count(1), "5", "And another after this many.", HTSIM).acts(&[Needs::Is("sleek", &["true"])]),
+    param("probe_again", Kind::Count(1), "5", "With sleek: another probe goes after this many more base round trips without an answer.", HTSIM).acts(&[Needs::Is("sleek", &["true"])]),
 ];
 
 /// EQDS's own.

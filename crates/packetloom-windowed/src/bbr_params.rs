@@ -45,7 +45,7 @@ pub const PACING_MARGIN: Param = Param::value(
     "pacing_margin",
     Kind::Number(0.0, 0.5),
     "0.01",
-    "By which share of it packets are paced below the bandwidth times the gain.",
+    "Packets are paced this share below the bandwidth times the gain.",
     "Linux: bbr_pacing_margin_percent; draft-ietf-ccwg-bbr-06 §2.3: 1 %",
 );
 

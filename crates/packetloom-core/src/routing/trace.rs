@@ -159,7 +159,8 @@ mod tests {
     fn connections_are_numbered_by_pair_of_hosts_and_take_paths_of_their_own() {
         let tree = Topology::of_counts("fat-tree", &[("k", 4)]);
         let mut numbers = ConnectionNumbers::of(true, &ecmp());
-        let given: Vec<u16> = [(0, 15), (0, 15), (0, 14), (15, 0), (0, 15)].map(|(a, b)| numbers.next(a, b)).into();
+        let given: Vec<u16> =
+            [(0, 15), (0, 15), (0, 14), (15, 0), (0, 15)].map(|(a, b)| numbers.next(a, b)).into();
         assert_eq!(given, [0, 1, 0, 0, 2]);
         let mut tracer = Tracer::new(&tree, &ecmp(), None, 1);
         let paths: BTreeSet<Vec<u32>> = (0..200).map(|number| tracer.path(7, number, 0, 15)).collect();
