@@ -610,13 +610,20 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
     }
 
     /// Sends a packet at a port that is open to it, past what waits.
-    #[inline]
+    #[inline(always)]
     fn pass(&mut self, now: Time, id: PacketId, wires: &mut Wires<H>) {
-        if let Discipline::Buffered(buffer) = &mut self.discipline {
-            let (packets, random, counts) = (&mut wires.packets, &mut self.random, &mut self.counters);
-            buffer.pass(id, &mut Env { now, packets, random, counts, serving_bytes: 0 });
+        if self.buffer().is_some_and(Buffer::sees_passing) {
+            self.show_passing(now, id, wires);
         }
         self.send(now, id, wires);
+    }
+
+    /// Apart, so that ports whose queue does not look pay nothing for it.
+    #[inline(never)]
+    fn show_passing(&mut self, now: Time, id: PacketId, wires: &mut Wires<H>) {
+        let Discipline::Buffered(buffer) = &mut self.discipline else { return };
+        let (packets, random, counts) = (&mut wires.packets, &mut self.random, &mut self.counters);
+        buffer.pass(id, &mut Env { now, packets, random, counts, serving_bytes: 0 });
     }
 
     /// Counts and discards a packet that does not fit into its switch's buffer.

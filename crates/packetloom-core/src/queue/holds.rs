@@ -102,7 +102,13 @@ pub trait Holds {
         false
     }
 
-    /// A packet goes that the queue lets pass ([`Holds::lets_pass`]), of which its parts may have to know.
+    /// Whether it has to know of packets that it lets pass ([`Holds::pass`]).
+    #[inline]
+    fn sees_passing(&self) -> bool {
+        false
+    }
+
+    /// A packet goes that the queue lets pass ([`Holds::lets_pass`]).
     #[inline]
     fn pass<H: Copy + Default>(&mut self, _id: PacketId, _env: &mut Env<'_, H>) {}
 

@@ -503,6 +503,13 @@ macro_rules! queues {
             }
 
             #[inline]
+            fn sees_passing(&self) -> bool {
+                match self {
+                    $($(#[$when])? Buffer::$name(queue) => queue.sees_passing()),*
+                }
+            }
+
+            #[inline]
             fn pass<H: Copy + Default>(&mut self, id: PacketId, env: &mut Env<'_, H>) {
                 match self {
                     $($(#[$when])? Buffer::$name(queue) => queue.pass(id, &mut env.lent())),*

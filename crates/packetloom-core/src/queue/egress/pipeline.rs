@@ -242,6 +242,12 @@ impl Holds for Egress {
         self.pfc.as_ref().is_some_and(|pfc| class.is_none_or(|class| pfc.lets_go(class)))
     }
 
+    // Its AQM and its scheduler do.
+    #[inline]
+    fn sees_passing(&self) -> bool {
+        true
+    }
+
     fn pass<H: Copy + Default>(&mut self, id: PacketId, env: &mut Env<'_, H>) {
         self.put(id, None, env);
         let taken = self.take(env);
