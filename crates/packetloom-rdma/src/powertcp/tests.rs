@@ -86,7 +86,7 @@ fn each_acknowledgement_sets_the_rate_of_the_authors_simulator() {
         );
         below += u32::from(expected < 24e9);
     }
-    assert!((100..2_900).contains(&below), "{below} of 3,000 are below the line");
+    assert!((10..2_990).contains(&below), "some are at the line, {below} of 3,000 are below it");
 }
 
 /// What arrives in a base round trip at a port that has it alone, of a sender with this rate.
