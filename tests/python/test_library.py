@@ -98,10 +98,18 @@ def test_what_means_nothing_is_refused(arrivals: Json, message: str) -> None:
         simulation_of(read_plan(scenario(arrivals)).cases[0])
 
 
-def test_what_has_no_packets_is_refused_where_packets_are_estimated() -> None:
-    for rung in ("flows", "links", "steady"):
+def test_what_has_no_packets_is_refused_where_packets_are_simulated() -> None:
+    for rung in ("links", "steady"):
         with pytest.raises(PacketloomError):
             simulation_of(read_plan(scenario(reduce("1MB")) | {"run": {"fidelity": rung}}).cases[0])
+
+
+def test_what_has_no_packets_takes_as_long_under_flows() -> None:
+    def taken_ns(rung: str) -> Any:
+        made = scenario(reduce("1MB")) | {"run": {"fidelity": rung}}
+        return simulation_of(read_plan(made).cases[0]).run(1).jobs["jct_ns"].tolist()
+
+    assert taken_ns("flows") == taken_ns("packets")
 
 
 def sent(made: Json, threads: int = 1) -> Any:
