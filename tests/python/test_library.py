@@ -107,9 +107,9 @@ def test_what_has_no_packets_is_refused_where_packets_are_simulated() -> None:
 def test_what_has_no_packets_takes_as_long_under_flows() -> None:
     def taken_ns(rung: str) -> Any:
         made = scenario(reduce("1MB")) | {"run": {"fidelity": rung}}
-        return simulation_of(read_plan(made).cases[0]).run(1).jobs["jct_ns"].tolist()
+        return simulation_of(read_plan(made).cases[0]).run(1).jobs["jct_ns"]
 
-    assert taken_ns("flows") == taken_ns("packets")
+    assert list(taken_ns("flows")) == list(taken_ns("packets")) != []
 
 
 def sent(made: Json, threads: int = 1) -> Any:
