@@ -38,7 +38,7 @@ HOPS_PER_CPU_S = 1e7
 """What a fast scheme does, in such a campaign."""
 ANSWERS = 2.0
 """Packets for each of data where every packet is acknowledged."""
-COMMAND_LOOPS = 330.0
+COMMAND_LOOPS = 215.0
 """What a command takes until its first case begins, and for the tables and the diagnosis at the end. This and what
 follows are in units of `_loop_cpu_s`: all of it is Python, whose speed depends on the machine."""
 CASE_LOOPS = 5.0
