@@ -9,11 +9,11 @@ from typing import Any
 
 import polars as pl
 
-from packetloom.common.files import write_text
 from packetloom.store.results import Results
 from packetloom.validate.comparison import Check, Row
 from packetloom.validate.draws import Draws
 from packetloom.validate.peers.agreement import PEERS_FOLDER, agreement, drawn
+from packetloom.validate.peers.hpcc.scenario import seconds_text, write_flow_file
 
 FOLDER = "powertcp_ns3"
 LONE = "lone_rack"
@@ -65,14 +65,9 @@ def read_run(run: str) -> pl.DataFrame:
 
 def scenario_of(run: str, scheme: str, folder: Path) -> dict[str, Any]:
     """The scenario of a run; its flows are put into `folder`, at the times of the simulator's clock."""
-    flows = read_run(run)
-    lines = [
-        f"{src} {dst} 3 {size} {(BEGIN_NS + start) // 10**9}.{(BEGIN_NS + start) % 10**9:09}\n"
-        for src, dst, size, start in flows.select("src", "dst", "size_bytes", "start_ns").iter_rows()
-    ]
-    path = folder / "flows" / f"powertcp-{run}.txt"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    write_text(path, f"{len(lines)}\n" + "".join(lines))
+    flows = read_run(run).select("src", "dst", "size_bytes", "start_ns").iter_rows()
+    lines = [f"{src} {dst} 3 {size} {seconds_text(BEGIN_NS + start)}\n" for src, dst, size, start in flows]
+    path = write_flow_file(folder / "flows" / f"powertcp-{run}.txt", lines)
     transport = INT | SCHEMES[scheme][1]
     queue = {"kind": "shared-buffer", "mmu": "hpcc-ns3", "buffer": "4MiB", "pause_frame": "43B", "ties": "ns-3"}
     topology = PEERS_FOLDER / FOLDER / "topology.txt"

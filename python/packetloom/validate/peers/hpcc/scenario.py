@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -49,24 +50,29 @@ def start_of(settings: Settings) -> int:
 
 def flow_file(settings: Settings, folder: Path) -> Path:
     """The setting's flows, written as the simulator's own file with the first of them at time 0."""
-    path = folder / "flows" / f"{settings.name}.txt"
     first = start_of(settings)
     flows = sorted(settings.flows, key=lambda flow: flow.start_ns)
     # ConWeave's have no port.
     ports = ["" if flow.port is None else f"{flow.port} " for flow in flows]
     lines = [
-        f"{flow.src} {flow.dst} {flow.group} {port}{flow.size_bytes} {_seconds(flow.start_ns - first)}\n"
+        f"{flow.src} {flow.dst} {flow.group} {port}{flow.size_bytes} {seconds_text(flow.start_ns - first)}\n"
         for flow, port in zip(flows, ports, strict=True)
     ]
+    return write_flow_file(folder / "flows" / f"{settings.name}.txt", lines)
+
+
+def write_flow_file(path: Path, lines: Sequence[str]) -> Path:
+    """A flow.txt of the simulator, of its lines."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        write_text(path, f"{len(flows)}\n" + "".join(lines))
+        write_text(path, f"{len(lines)}\n" + "".join(lines))
     except OSError as error:
         raise explain_os_error(error, f"{path}: cannot write the flow list") from None
     return path
 
 
-def _seconds(ns: int) -> str:
+def seconds_text(ns: int) -> str:
+    """A time as a flow.txt has it."""
     return f"{ns // 10**9}.{ns % 10**9:09}"
 
 
