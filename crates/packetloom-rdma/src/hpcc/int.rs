@@ -49,6 +49,12 @@ impl Hops {
         &self.hops[..usize::from(self.count).min(MOST_HOPS)]
     }
 
+    /// The same ports, when nothing had happened there.
+    pub fn of_no_time(&self) -> Hops {
+        let hops = self.hops.map(|hop| Hop { link: hop.link, ..Hop::default() });
+        Hops { hops, ..*self }
+    }
+
     /// Adds one. Beyond the header's length it wraps around (HPCC's simulator: `nhop % maxHop`); a network so deep
     /// is refused.
     pub fn push(&mut self, hop: Hop) {
@@ -92,6 +98,17 @@ impl Widths {
         let time = wrapped(earlier.at.as_ps(), later.at.as_ps(), Time::from_ns(Widths::TIME_NS).as_ps());
         let all_bytes = Widths::SENT_UNITS * Widths::SENT_UNIT * self.multiple;
         (Time(time), wrapped(earlier.sent_bytes, later.sent_bytes, all_bytes))
+    }
+}
+
+impl Hop {
+    /// The time and the bytes since an earlier sample of the same port; none of another port's.
+    pub fn since(&self, earlier: &Hop, widths: Option<Widths>) -> Option<(Time, u64)> {
+        let (time, bytes) = match widths {
+            Some(widths) => widths.between(earlier, self),
+            None => (self.at.since(earlier.at), self.sent_bytes.saturating_sub(earlier.sent_bytes)),
+        };
+        (self.link == earlier.link && time != Time::ZERO).then_some((time, bytes))
     }
 }
 

@@ -309,13 +309,7 @@ impl HpccControl {
     }
 
     fn in_use_of(&self, settings: &Settings, last: &Hop, hop: &Hop) -> Option<(f64, Time)> {
-        let (tau, sent_bytes) = match settings.widths {
-            Some(widths) => widths.between(last, hop),
-            None => (hop.at.since(last.at), hop.sent_bytes.saturating_sub(last.sent_bytes)),
-        };
-        if hop.link != last.link || tau == Time::ZERO {
-            return None;
-        }
+        let (tau, sent_bytes) = hop.since(last, settings.widths)?;
         let capacity = hop.rate.as_bps() as f64;
         let seconds = tau.as_ps() as f64 / 1e12;
         let tx_rate = (sent_bytes * 8) as f64 / seconds;

@@ -1,8 +1,8 @@
 //! PowerTCP (Addanki et al., NSDI 2022): a window by power, which is a port's queue and bandwidth-delay product (voltage)
 //! times what arrives at it (current). So a sender answers to a queue and to its growth at once.
 //!
-//! Two variants of each form. The paper's sets a window from that of a round trip ago, as do the authors' Linux module
-//! (powertcp.c) and their slides. Their ns-3 (inet-tub/ns3-datacenter 6ddb4a4, rdma-hw.cc: UpdateRatePower) sets a rate,
+//! Two variants of each form. The paper's sets a window from that of a round trip ago, as does the authors' Linux module
+//! (inet-tub/powertcp-linux, powertcp.c). Their ns-3 (inet-tub/ns3-datacenter 6ddb4a4, rdma-hw.cc: UpdateRatePower) sets a rate,
 //! aims at 95 % of the link, adds 150 Mb/s at any rate, and takes the first acknowledgement for a measurement since the
 //! simulation began.
 
@@ -36,7 +36,7 @@ const FLOWS: Param = Param {
     kind: Kind::Count(0),
     default: Fallback::Absent,
     doc: "Of paper: among how many flows a host divides what each step adds (beta), its link's bandwidth-delay product. Left out: 10.",
-    source: "PowerTCP (NSDI 2022) §3.2: beta = HostBw tau / N; the authors' Linux module: expected_flows 10",
+    source: "PowerTCP (NSDI 2022); the authors' Linux module: update_beta, expected_flows 10",
     acts: ALWAYS,
 };
 const ADDITIVE: Param = Param {
@@ -62,7 +62,7 @@ const PARAMS: &[Param] = &[
         kind: Kind::Number(0.01, 1.0),
         default: Fallback::Absent,
         doc: "The weight of what the power asks for; the rest is the window or the rate before. Left out: 0.9.",
-        source: "PowerTCP (NSDI 2022) §4.1: gamma 0.9",
+        source: "PowerTCP (NSDI 2022); the authors' Linux module: gamma 921 of 1024; inet-tub/ns3-datacenter: 0.9",
         acts: ALWAYS,
     },
     FLOWS,
@@ -102,12 +102,7 @@ const LEAST_CURRENT: f64 = 0.5;
 pub struct PowerControl {
     powered: Powered,
     /// The telemetry of the last acknowledgement.
-    last: Hops,
-    /// Whether there was one.
-    began: bool,
-    /// The round trip ends with the acknowledgement of more than this.
-    round_ends: u64,
-    rate: Rate,
+    last: Option<Hops>,
 }
 
 impl Control for PowerControl {
@@ -120,7 +115,7 @@ impl Control for PowerControl {
             &core(Defaults {
                 header: ("90B", "inet-tub/ns3-datacenter: 48 B and INT of 42 B"),
                 ack: ("88B", "HPCC's simulator: 14 B Ethernet, 20 B IPv4, 12 B and INT of 42 B"),
-                window: ("bdp", "PowerTCP (NSDI 2022): cwnd_init = HostBw tau"),
+                window: ("bdp", "the authors' Linux module: what the host's link carries in base_rtt"),
                 variable_window: ("true", "inet-tub/ns3-datacenter, examples/PowerTCP: VAR_WIN 1"),
                 presets: presets::WORDS,
                 ..default_of()
@@ -151,30 +146,21 @@ impl Control for PowerControl {
     }
 
     fn new(settings: &Settings, path: &FlowPath) -> PowerControl {
-        PowerControl {
-            powered: Powered::new(settings, path),
-            last: Hops::default(),
-            began: false,
-            round_ends: 0,
-            rate: path.initial_rate,
-        }
+        PowerControl { powered: Powered::new(settings, path), last: None }
     }
 
     fn acknowledged(&mut self, settings: &Settings, ack: &AckInfo, hops: &Hops) {
         if let Some((power, over)) = self.fullest(settings, hops) {
             self.powered.measured(settings, power, over, self.powered.path.base_rtt);
-            self.rate = self.powered.rate(settings);
         }
-        self.last = *hops;
-        self.began = true;
-        if ack.acked_bytes > self.round_ends {
-            self.powered.turn();
-            self.round_ends = self.round_ends.max(ack.sent_bytes);
+        self.last = Some(*hops);
+        if self.powered.ends_round(ack) {
+            self.powered.turn(ack);
         }
     }
 
     fn rate(&self) -> Rate {
-        self.rate
+        self.powered.rate
     }
 
     fn window_bytes(&self) -> u64 {
@@ -187,25 +173,15 @@ impl PowerControl {
     /// measured.
     fn fullest(&self, settings: &Settings, hops: &Hops) -> Option<(f64, Time)> {
         // The simulator compares a flow's first telemetry with zeros.
-        let since_zero = !self.began && matches!(settings.law, Law::Rate { .. });
-        if !self.began && !since_zero {
-            return None;
-        }
-        let powers = hops.written().iter().zip(&self.last.hops).filter_map(|(hop, last)| {
-            let last = if since_zero { Hop { link: hop.link, ..Hop::default() } } else { *last };
-            self.power_of(settings, &last, hop)
-        });
+        let zeros = || matches!(settings.law, Law::Rate { .. }).then(|| hops.of_no_time());
+        let last = self.last.or_else(zeros)?;
+        let pairs = hops.written().iter().zip(&last.hops);
+        let powers = pairs.filter_map(|(hop, last)| self.power_of(settings, last, hop));
         powers.reduce(|fullest, other| if other.0 > fullest.0 { other } else { fullest })
     }
 
     fn power_of(&self, settings: &Settings, last: &Hop, hop: &Hop) -> Option<(f64, Time)> {
-        let (over, arrived_bytes) = match settings.widths {
-            Some(widths) => widths.between(last, hop),
-            None => (hop.at.since(last.at), hop.sent_bytes.saturating_sub(last.sent_bytes)),
-        };
-        if hop.link != last.link || over == Time::ZERO {
-            return None;
-        }
+        let (over, arrived_bytes) = hop.since(last, settings.widths)?;
         let capacity = hop.rate.as_bps() as f64;
         let mut current = (arrived_bytes * 8) as f64 / seconds(over) / capacity;
         if matches!(settings.law, Law::Rate { .. }) {

@@ -1,6 +1,6 @@
 //! What both forms of PowerTCP share: the smoothed power and the laws that it sets windows and rates by.
 
-use super::super::control::FlowPath;
+use super::super::control::{AckInfo, FlowPath};
 use super::super::hpcc::Widths;
 use crate::narrow::saturated;
 use crate::spec::{Complaint, Value, Values};
@@ -78,6 +78,9 @@ pub(super) struct Powered {
     /// The window in bits, and that of a round trip ago; or the rate in bits per second, and that of the last round trip.
     value: f64,
     reference: f64,
+    pub(super) rate: Rate,
+    /// The round trip ends with the acknowledgement of more than this.
+    round_ends: u64,
 }
 
 impl Powered {
@@ -88,7 +91,8 @@ impl Powered {
             Law::Rate { .. } => (Some(1.0), path.initial_rate.as_bps() as f64),
         };
         let has_window = matches!(settings.law, Law::Window { .. });
-        Powered { path: *path, has_window, power, value, reference: value }
+        let rate = path.initial_rate;
+        Powered { path: *path, has_window, power, value, reference: value, rate, round_ends: 0 }
     }
 
     /// Takes a measurement of the power, over that in equilibrium, which was measured for a time, on a path of a base
@@ -113,24 +117,24 @@ impl Powered {
                 (gamma * stepped + (1.0 - gamma) * self.reference).clamp(least, line)
             }
         };
+        let bps = if self.has_window { self.value / seconds(self.path.base_rtt) } else { self.value };
+        self.rate = Rate(saturated::<u64>(bps).max(1)).min(self.path.rate);
+    }
+
+    /// Whether an acknowledgement ends the round trip.
+    pub(super) fn ends_round(&self, ack: &AckInfo) -> bool {
+        ack.acked_bytes > self.round_ends
     }
 
     /// A round trip has ended: the next one goes by what is now.
-    pub(super) fn turn(&mut self) {
+    pub(super) fn turn(&mut self, ack: &AckInfo) {
         self.reference = self.value;
+        self.round_ends = self.round_ends.max(ack.sent_bytes);
     }
 
     /// The window that the paper's law sets; its simulator's goes by the rate.
     pub(super) fn own_window(&self) -> u64 {
         if self.has_window { saturated::<u64>(self.value / 8.0).max(1) } else { u64::MAX }
-    }
-
-    pub(super) fn rate(&self, settings: &Settings) -> Rate {
-        let bps = match settings.law {
-            Law::Window { .. } => self.value / seconds(self.path.base_rtt),
-            Law::Rate { .. } => self.value,
-        };
-        Rate(saturated::<u64>(bps).max(1)).min(self.path.rate)
     }
 }
 

@@ -19,7 +19,7 @@ const PARAMS: &[Param] = &[
         kind: Kind::Number(0.01, 1.0),
         default: Fallback::Absent,
         doc: "The weight of what the power asks for; the rest is the window or the rate before. Left out: 0.9 (paper), 0.7 (ns3-datacenter).",
-        source: "PowerTCP (NSDI 2022) §4.1: gamma 0.9; inet-tub/ns3-datacenter: UpdateRatePower",
+        source: "PowerTCP (NSDI 2022); the authors' Linux module: gamma 921 of 1024; inet-tub/ns3-datacenter: 0.7",
         acts: ALWAYS,
     },
     FLOWS,
@@ -40,9 +40,6 @@ pub struct ThetaControl {
     base_rtt: Time,
     /// The last one that was counted, and when.
     last: Option<(Time, Time)>,
-    /// The round trip ends with the acknowledgement of more than this.
-    round_ends: u64,
-    rate: Rate,
     /// Whether the window is what the rate carries in the least round trip, which is below base_rtt in most pairs.
     scales: bool,
 }
@@ -52,14 +49,14 @@ impl Control for ThetaControl {
         section: "transport",
         kind: "theta-powertcp",
         doc: "theta-PowerTCP: senders take power from round-trip times and how fast they rise. Its packets carry a time stamp of 8 B.",
-        source: "PowerTCP (NSDI 2022) §3.5",
+        source: "PowerTCP (NSDI 2022)",
         params: &[
             &core(Defaults {
                 header: (
                     "56B",
                     "HPCC's simulator: 48 B and a time stamp of 8 B; in inet-tub/ns3-datacenter 90 B",
                 ),
-                window: ("bdp", "PowerTCP (NSDI 2022): cwnd_init = HostBw tau"),
+                window: ("bdp", "the authors' Linux module: what the host's link carries in base_rtt"),
                 variable_window: ("true", "inet-tub/ns3-datacenter, examples/PowerTCP: VAR_WIN 1"),
                 presets: presets::WORDS,
                 ..default_of()
@@ -90,8 +87,6 @@ impl Control for ThetaControl {
             powered: Powered::new(settings, path),
             base_rtt: path.base_rtt,
             last: None,
-            round_ends: 0,
-            rate: path.initial_rate,
             scales: settings.scales && matches!(settings.law, Law::Rate { .. }),
         }
     }
@@ -103,22 +98,20 @@ impl Control for ThetaControl {
     fn acknowledged(&mut self, settings: &Settings, ack: &AckInfo, sent_at: &Time) {
         let rtt = ack.now.since(*sent_at);
         self.base_rtt = self.base_rtt.min(rtt);
-        let is_round = ack.acked_bytes > self.round_ends;
+        let is_round = self.powered.ends_round(ack);
         // The paper's form goes by one round-trip time in each round trip, its simulator's by all.
         if is_round || matches!(settings.law, Law::Rate { .. }) {
             let (power, over) = self.power(settings, rtt, ack.now);
             self.powered.measured(settings, power, over, self.base_rtt);
-            self.rate = self.powered.rate(settings);
             self.last = Some((rtt, ack.now));
         }
         if is_round {
-            self.powered.turn();
-            self.round_ends = self.round_ends.max(ack.sent_bytes);
+            self.powered.turn(ack);
         }
     }
 
     fn rate(&self) -> Rate {
-        self.rate
+        self.powered.rate
     }
 
     fn rtt(&self) -> Option<Time> {
@@ -127,7 +120,7 @@ impl Control for ThetaControl {
 
     fn window_bytes(&self) -> u64 {
         if self.scales {
-            return saturated::<u64>(self.rate.as_bps() as f64 * seconds(self.base_rtt) / 8.0).max(1);
+            return saturated::<u64>(self.rate().as_bps() as f64 * seconds(self.base_rtt) / 8.0).max(1);
         }
         self.powered.own_window()
     }
