@@ -30,7 +30,7 @@ SIMULATORS = {
 """As a cell calls them, by their folders of `validation/`."""
 COUNTED = SIMULATORS | {"theory": "theory"}
 """What has rows in `validation/rows.json`, each with its schemes."""
-_IS_COUNTED = re.compile(rf"({'|'.join(map(re.escape, COUNTED.values()))})( \(.*\))?")
+_IS_COUNTED = re.compile(rf"({'|'.join(map(re.escape, COUNTED.values()))})( \d+/\d+( \(.*\))?)?")
 _NAMES = re.compile(r"`([a-z0-9-]+)`")
 
 Counts = Mapping[str, Mapping[str, Counter[str]]]
@@ -80,9 +80,9 @@ def _cell(cell: str, schemes: Sequence[str], counts: Counts) -> str:
 
 
 def _counted(name: str, verdicts: Counter[str]) -> str:
-    """Such as `htsim (40 of 48 hold, 3 known)`; nothing where there are no rows."""
+    """Such as `htsim 40/48 (3 known)`: of 48 rows 40 hold, 3 differ as known; nothing where there are no rows."""
     if not verdicts:
         return ""
     known, differ = verdicts["differs as known"], verdicts["differs"]
-    more = (f", {known} known" if known else "") + (f", {differ} differ" if differ else "")
-    return f"{name} ({verdicts['holds']} of {verdicts.total()} hold{more})"
+    more = ", ".join([f"{known} known"] * bool(known) + [f"{differ} differ"] * bool(differ))
+    return f"{name} {verdicts['holds']}/{verdicts.total()}" + (f" ({more})" if more else "")
