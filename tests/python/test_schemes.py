@@ -477,7 +477,6 @@ def test_the_guide_can_be_followed(tmp_path: Path) -> None:
     guide = (Path(__file__).parents[2] / "docs" / "your-own-scheme.md").read_text()
     files = dict(re.findall(r"^```\w+ (\S+)\n(.*?)^```$", guide, re.MULTILINE | re.DOTALL))
     others = {"young.py": "YoungFirst", "gentle.py": "Gentle", "lanes.py": "TwoLanes", "avoid.py": "Avoid"}
-    others |= {"paced.py": "Paced"}
     assert set(files) == {"my_dctcp.py", "mine.toml", "test_my_dctcp.py", *others}
     for name, text in files.items():
         (tmp_path / name).write_text(text)
@@ -485,15 +484,12 @@ def test_the_guide_can_be_followed(tmp_path: Path) -> None:
     results = packetloom.run(tmp_path / "mine.toml", output=tmp_path / "results", overrides=["run.flows=300"])
     built_in, own = fingerprints(results)
     assert built_in == own
-    young, gentle, lanes, avoid, paced = (
-        {"file": str(tmp_path / file), "class": name} for file, name in others.items()
-    )
+    young, gentle, lanes, avoid = ({"file": str(tmp_path / file), "class": name} for file, name in others.items())
     together = {
         "topology": {"kind": "fat-tree", "k": 4},
         "workload": [{"sizes": "web-search"}],
         "scheme": [
             {"name": "young", "transport": young | {"kind": "python"}, "queue": lanes | {"kind": "python"}},
-            {"name": "paced", "transport": paced | {"kind": "python"}, "queue": "drop-tail"},
             {"name": "gentle", "transport": gentle | {"kind": "python-rate"}, "queue": "shared-buffer"},
             {"name": "avoid", "transport": "uec", "queue": "ndp", "routing": avoid | {"kind": "python"}},
         ],
