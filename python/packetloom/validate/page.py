@@ -72,11 +72,11 @@ def kept_rows(rows: Sequence[RowDict], before: Mapping[str, Any]) -> dict[str, A
 
 
 def page_part(kept: Mapping[str, Any]) -> str:
-    """The table of what was compared, with rows by bound; each row that differs; how many are undecided, by scheme."""
+    """The table of what was compared, with rows by bound and the ratios of undecided ones; each row that differs."""
     order = [*KINDS, *PEERS]
     names = sorted(kept, key=lambda name: order.index(name) if name in order else len(order))
     rows = [row for name in names for row in kept[name]["rows"]]
-    return "\n".join([*_summary(kept, names), *_differing(rows), *_undecided(rows)])
+    return "\n".join([*_summary(kept, names), *_differing(rows)])
 
 
 def _summary(kept: Mapping[str, Any], names: Sequence[str]) -> list[str]:
@@ -85,13 +85,12 @@ def _summary(kept: Mapping[str, Any], names: Sequence[str]) -> list[str]:
         table_row([header[0], *(one.capitalize() for one in header[1:])]),
         "|---|" + "---:|" * (len(header) - 3) + "---|---|",
     ]
-    total: Counter[str] = Counter()
+    simulated: list[RowDict] = []
     for name in names:
-        counts = _counts(kept[name]["rows"])
-        total += Counter() if name in KINDS else counts
-        bounds = _bounds(kept[name]["rows"])
-        lines.append(table_row([(KINDS | PEERS).get(name, name), *_numbers(counts), kept[name]["date"], bounds]))
-    return [*lines, table_row(["all simulators", *_numbers(total), "", ""])]
+        rows = kept[name]["rows"]
+        simulated += [] if name in KINDS else rows
+        lines.append(table_row([(KINDS | PEERS).get(name, name), *_numbers(rows), kept[name]["date"], _bounds(rows)]))
+    return [*lines, table_row(["all simulators", *_numbers(simulated), "", ""])]
 
 
 def _differing(rows: Sequence[RowDict]) -> list[str]:
@@ -104,26 +103,17 @@ def _differing(rows: Sequence[RowDict]) -> list[str]:
     return lines
 
 
-def _undecided(rows: Sequence[RowDict]) -> list[str]:
-    by_scheme = _by_scheme([row for row in rows if row["verdict"] == UNDECIDED])
-    header = table_row(["Scheme", "Rows", "Draws there", "Here over theirs"])
-    cells = [table_row(_cells_of_scheme(name, of_it)) for name, of_it in by_scheme.items()]
-    return ["", "Undecided rows, by scheme:", "", header, "|---|" + "---:|" * 3, *cells]
-
-
 def with_part(text: str, part: str, path: Path) -> str:
     """The page with another part between its two marks."""
     return markdown.with_part(text, f"\n\n{part}\n\n", (BEGIN, END), path, "the rows")
 
 
-def _counts(rows: Sequence[RowDict]) -> Counter[str]:
+def _numbers(rows: Sequence[RowDict]) -> list[str]:
+    """How many rows there are, and how many have each verdict; of undecided ones measured over expected, too."""
     counts = Counter(row["verdict"] for row in rows)
-    counts["rows"] = len(rows)
-    return counts
-
-
-def _numbers(counts: Counter[str]) -> list[str]:
-    return [str(counts[name]) for name in ("rows", "holds", *VERDICTS[1:])]
+    ratios = [row["measured"] / row["expected"] for row in rows if row["verdict"] == UNDECIDED]
+    more = {UNDECIDED: f" ({min(ratios):.2f} to {max(ratios):.2f})"} if ratios else {}
+    return [str(len(rows)), *(f"{counts[name]}{more.get(name, '')}" for name in ("holds", *VERDICTS[1:]))]
 
 
 def _bounds(rows: Sequence[RowDict]) -> str:
@@ -159,25 +149,6 @@ def _range(ends: Sequence[float]) -> str:
 def _figure(number: float) -> str:
     """With four digits that count; in whole numbers from 1000 on."""
     return f"{number:,.0f}" if abs(number) >= 1000 else f"{number:.4g}"
-
-
-def _by_scheme(rows: Sequence[RowDict]) -> dict[str, list[RowDict]]:
-    """Rows by simulator and scheme: the first two parts of what was run."""
-    found: dict[str, list[RowDict]] = {}
-    for row in rows:
-        found.setdefault(", ".join(str(row["what"]).partition(":")[0].split(", ")[:2]), []).append(row)
-    return found
-
-
-def _cells_of_scheme(scheme: str, rows: Sequence[RowDict]) -> list[str]:
-    """How many rows, of how many draws, and what was measured over what was expected; the least and the greatest."""
-    draws = _least_to_greatest([row["draws"]["theirs"] for row in rows], "d")
-    ratios = _least_to_greatest([row["measured"] / row["expected"] for row in rows], ".2f")
-    return [scheme, str(len(rows)), draws, ratios]
-
-
-def _least_to_greatest(numbers: Sequence[float], form: str) -> str:
-    return " to ".join(dict.fromkeys(f"{number:{form}}" for number in (min(numbers), max(numbers))))
 
 
 def main() -> None:
