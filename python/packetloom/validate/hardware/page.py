@@ -109,7 +109,9 @@ def _of_file(rows: Sequence[RowDict]) -> str:
     parts = [f"### {rows[0]['set']}"]
     if any(row["figures"] for row in rows):
         source = rows[0]["figures"][0]
-        parts.append(_prose(f"Measured: {source['source']}, revision {source['revision']}, {source['licence']}."))
+        place = str(source["source"]).partition(": ")[0]
+        name = place.removeprefix("https://github.com/")
+        parts.append(f"Measured: [{name}]({place}) ({source['licence']}).")
         parts.append(f"![measured and simulated over size](hardware/{rows[0]['set']}.png)")
     else:
         parts.append("The measurements are not shipped.")
