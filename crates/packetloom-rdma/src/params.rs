@@ -129,7 +129,7 @@ pub const fn core(d: Defaults) -> [Param; 24] {
             "nack_interval",
             Kind::Time,
             "500us",
-            "With go-back-n: a receiver sends at most one NACK in such a time for the same missing packet.",
+            "With go-back-n: a receiver sends at most one NACK in this time for the same missing packet.",
             "HPCC's simulator: NACK Generation Interval",
         ).acts(GO_BACK),
         Param::value(
@@ -182,7 +182,7 @@ pub const fn core(d: Defaults) -> [Param; 24] {
             "nack_is_cnp",
             Kind::Flag,
             "false",
-            "Of transports that go by marks: take a NACK as a sign of congestion, like a mark. Where marks come back in CNPs, a NACK counts as one only if the flow has had none for a cnp_interval.",
+            "With transports that use marks: take a NACK as a sign of congestion, like a mark. Where marks come back in CNPs, a NACK counts as one only if the flow has had none for a cnp_interval.",
             "HPCC's simulator: no; ConWeave's, after ConnectX: yes",
         )
         .acts(GOES_BY_MARKS),

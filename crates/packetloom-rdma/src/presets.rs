@@ -105,7 +105,7 @@ const DCQCN: &[Preset] = &[
     },
     Preset {
         name: "hpcc-ns3",
-        doc: "As HPCC's run.py sets the NICs of its simulator, which go by the defaults of ConnectX (mlxconfig: RPG_TIME_RESET 300, RPG_THRESHOLD 1, RATE_REDUCE_MONITOR_PERIOD 4, RPG_AI_RATE 5, RPG_HAI_RATE 50).",
+        doc: "As HPCC's run.py sets the NICs of its simulator, which follow the defaults of ConnectX (mlxconfig: RPG_TIME_RESET 300, RPG_THRESHOLD 1, RATE_REDUCE_MONITOR_PERIOD 4, RPG_AI_RATE 5, RPG_HAI_RATE 50).",
         given: &[&[
             always("variant", "mellanox", "HPCC's run.py: CC_MODE 1"),
             per(25, "additive_increase", "5Mbps", "HPCC's run.py: RATE_AI 5 bw / 25"),

@@ -38,7 +38,7 @@ const PARAMS: &[Param] = &[
         name: "constants",
         kind: Kind::Choice(&["paper", "htsim"]),
         default: Fallback::Value("paper"),
-        doc: "Whose constants hold for what is left out below: the paper's scale for a fabric, or htsim's guesses. With htsim windows are of whole bytes, and flow scaling goes by whole packets, as there.",
+        doc: "Which constants are the defaults below: the paper's scale for a fabric, or htsim's guesses. With htsim windows are whole bytes, and flow scaling uses whole packets, as there.",
         source: "Swift (SIGCOMM 2020) §3, §4; htsim: swift.cpp",
         acts: ALWAYS,
     },
@@ -64,7 +64,7 @@ const PARAMS: &[Param] = &[
     ),
     time(
         "hop_target",
-        "What each link of the way adds to the target (h). Left out: base_target / 6.55 (paper), 0 (htsim).",
+        "What each link of the path adds to the target (h). Left out: base_target / 6.55 (paper), 0 (htsim).",
         "htsim: swift.cpp, hdiv, which counts no hops, as Route::clone() loses their number",
     ),
     time(
@@ -238,7 +238,7 @@ impl Control for SwiftControl {
     const COMPONENT: Component = Component {
         section: "transport",
         kind: "swift",
-        doc: "Swift: windows by delay, of the fabric and of the receiving host apart, with targets that scale with hops and flows; windows below one packet are paced.",
+        doc: "Swift: windows follow the delay of the fabric and, separately, that of the receiving host, with targets that scale with hops and flows; windows below one packet are paced.",
         source: "Swift (SIGCOMM 2020) §3, algorithm 1",
         params: &[
             &core(Defaults {

@@ -20,7 +20,7 @@ const PARAMS: &[Param] = &[
         name: "variant",
         kind: Kind::Choice(&["hpcc-ns3", "per-ack"]),
         default: Fallback::Value("per-ack"),
-        doc: "How often the rate is set: once per round trip, as in HPCC's simulator; or with every acknowledgement, in proportion to the time since the last, as eRPC does after the authors' code. What is left out below is as that one has it.",
+        doc: "How often the rate is set: once per round trip, as in HPCC's simulator; or with every acknowledgement, in proportion to the time since the last, as eRPC does after the authors' code. It sets the defaults below.",
         source: "HPCC's simulator: CC_MODE 7; eRPC: timely.h",
         acts: ALWAYS,
     },
@@ -49,7 +49,7 @@ const PARAMS: &[Param] = &[
     own(
         "t_high",
         Kind::Time,
-        "Above this one the rate falls whatever the gradient. Left out: 500us (hpcc-ns3), 1ms (per-ack).",
+        "Above this round-trip time the rate falls whatever the gradient. Left out: 500us (hpcc-ns3), 1ms (per-ack).",
         "TIMELY (SIGCOMM 2015) §5: 500 us; eRPC: kTimelyTHigh",
     ),
     own(

@@ -94,7 +94,7 @@ pub const UEC: &[Param] = &[
         "window",
         Kind::Choice(&["nscc", "dctcp", "constant"]),
         "nscc",
-        "What moves the senders' window: delays and marks; marks alone, up a packet a window and down a third of what is marked; or nothing.",
+        "What changes the senders' window: delays and marks; marks alone, by a packet up per window and a third of what is marked down; or nothing.",
         "htsim_uec: -sender_cc_algo",
     ).acts(HAS_WINDOW),
     param(
@@ -135,14 +135,14 @@ pub const UEC: &[Param] = &[
         "alpha",
         Kind::Number(0.0, 100.0),
         "4",
-        "Proportional increase: packets a round trip as the delay is nothing.",
+        "Proportional increase: packets per round trip at zero delay.",
         HTSIM,
     ).acts(NSCC),
     param(
         "fair_increase",
         Kind::Number(0.0, 100.0),
         "5",
-        "Fair increase: packets a round trip, where the delay is above its target and nothing is marked.",
+        "Fair increase: packets per round trip, while the delay is above its target and nothing is marked.",
         HTSIM,
     ).acts(NSCC),
     param(
@@ -185,7 +185,7 @@ pub const UEC: &[Param] = &[
         "adapt_gate",
         Kind::Count(0),
         "3",
-        "Quick adaptation: once a round trip with a full queue, if anything was trimmed, and less than the largest window over two to the power of this arrived, the window becomes what arrived.",
+        "Quick adaptation: once per round trip with a full queue, if packets were trimmed and less than the largest window divided by two to the power of this arrived, the window becomes what arrived.",
         HTSIM,
     ).acts(NSCC),
     param(
@@ -233,14 +233,14 @@ pub const UEC: &[Param] = &[
         "oversubscription_increase",
         Kind::Number(0.0, 1.0),
         "0.01",
-        "By how much of its link a receiver pulls for more each period, doubled while nothing is marked.",
+        "How much a receiver raises its pull rate each period, as a share of its link; doubled while nothing is marked.",
         HTSIM,
     ).acts(&[Needs::Set("oversubscription")]),
     param(
         "oversubscription_decrease",
         Kind::Number(0.0, 1.0),
         "0.5",
-        "How much less of its link a receiver pulls for each period: this times the share of marks above its target.",
+        "How much a receiver lowers its pull rate each period: this times the excess of the share of marks over its target.",
         HTSIM,
     ).acts(&[Needs::Set("oversubscription")]),
     param(
@@ -304,14 +304,14 @@ pub const EQDS: &[Param] = &[
         "pull_interval",
         Kind::Number(0.01, 100.0),
         "0.99",
-        "The time between two pulls, in that of a full packet with its framing on the receiver's link.",
+        "The interval between two pulls, in units of the time that a full packet with framing takes on the receiver's link.",
         "htsim_eqds: 0.99",
     ),
     param(
         "framing",
         Kind::Bytes,
         "38B",
-        "What a packet takes on the link beside its bytes, as far as pulls go.",
+        "The framing of a packet that the pacing of pulls assumes.",
         "htsim_eqds: 38",
     ),
 ];

@@ -40,14 +40,14 @@ const PARAMS: &[Param] = &[
         "rtt_scaling",
         Kind::Choice(&["rate", "scalable", "additive", "none"]),
         "rate",
-        "How flows with round trips shorter than rtt_target grow: as fast as if it were theirs; or so that a mark comes in eight round trips at least; or as if it were added to theirs; or as DCTCP does.",
+        "How flows with round trips shorter than rtt_target grow. \"rate\": as fast as with a round trip of rtt_target; \"scalable\": so that a mark comes at least once in eight round trips; \"additive\": as if rtt_target were added to their round trip; \"none\": as DCTCP does.",
         "draft-briscoe-iccrg-prague-congestion-control-04 §2.4.4; Linux tcp_prague.c: rate",
     ),
     Param::value(
         "rtt_target",
         Kind::Time,
         "25ms",
-        "The round-trip time as if which shorter ones are treated. It is a time of the Internet: in a datacenter a flow that is older than rtt_transition hardly grows any more.",
+        "The round-trip time for rtt_scaling. The default is one of the Internet: in a datacenter a flow that is older than rtt_transition hardly grows any more.",
         "draft-briscoe-iccrg-prague-congestion-control-04 §2.4.4; Linux tcp_prague.c: 25 ms",
     )
     .acts(SCALES),
@@ -55,7 +55,7 @@ const PARAMS: &[Param] = &[
         "rtt_transition",
         Kind::Count(0),
         "500",
-        "For so many round trips after slow start a flow grows as DCTCP does.",
+        "For this many round trips after slow start a flow grows as DCTCP does.",
         "draft-briscoe-iccrg-prague-congestion-control-04 §2.4.4; Linux tcp_prague.c: 500",
     )
     .acts(SCALES),
@@ -63,7 +63,7 @@ const PARAMS: &[Param] = &[
         "classic_fallback",
         Kind::Flag,
         "false",
-        "Where round trips vary as behind a queue that marks as it would drop, marks are answered nearly as losses are.",
+        "If round trips vary as behind a classic queue, which marks where it would drop, marks are answered nearly as losses are.",
         "draft-briscoe-iccrg-prague-congestion-control-04 §2.4.5; Linux tcp_prague.c: off",
     ),
 ];

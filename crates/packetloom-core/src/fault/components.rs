@@ -19,7 +19,7 @@ const AT: Param = Param {
     name: "at",
     kind: Kind::TimeOr(NEVER),
     default: Fallback::Value("0us"),
-    doc: "When it goes down. What is on a link then is lost, and all that is sent into it. \"never\": there is no such fault, as in a grid that compares with it and without.",
+    doc: "When it goes down; packets on its links are lost then, and those that are sent into them later. \"never\": it does not go down, so that a grid can compare with and without the fault.",
     source: "packetloom",
     acts: ALWAYS,
 };
@@ -35,7 +35,7 @@ const LEARN_AFTER: Param = Param {
     name: "learn_after",
     kind: Kind::Time,
     default: Fallback::Value("1ms"),
-    doc: "How long after each change all switches know of it and send what still has a shortest path around it; until then they send into it.",
+    doc: "How long after each change all switches learn of it and use the shortest paths that are left; until then they send into the dead link.",
     source: "packetloom",
     acts: ALWAYS,
 };
@@ -68,7 +68,7 @@ pub(super) const FAULTS: &[Made<Does>] = &[
         component: Component {
             section: "fault",
             kind: "corruption",
-            doc: "Packets are damaged on links at random, each by itself, and thrown away at the far end.",
+            doc: "Packets are damaged on links at random, independently of each other, and dropped at the far end.",
             source: "packetloom",
             params: &[&[
                 Param {
@@ -93,7 +93,7 @@ pub(super) const FAULTS: &[Made<Does>] = &[
         component: Component {
             section: "fault",
             kind: "link-down",
-            doc: "Links carry nothing for a while.",
+            doc: "Links are down for a time.",
             source: "packetloom",
             params: &[&[BETWEEN, AT, UNTIL, LEARN_AFTER]],
             check: check_link_down,
@@ -112,7 +112,7 @@ pub(super) const FAULTS: &[Made<Does>] = &[
                     name: "one_way",
                     kind: Kind::Flag,
                     default: Fallback::Value("false"),
-                    doc: "Whether only what goes from the first of the two to the second is slower, and not what comes back.",
+                    doc: "Whether only the direction from the first of the two to the second is slower.",
                     source: "packetloom",
                     acts: ALWAYS,
                 },
@@ -120,7 +120,7 @@ pub(super) const FAULTS: &[Made<Does>] = &[
                     name: "rate",
                     kind: Kind::Rate,
                     default: Fallback::Required,
-                    doc: "What is left of their rate. A packet goes at the rate that holds when it starts.",
+                    doc: "The reduced rate. A packet is sent at the rate in effect when its transmission starts.",
                     source: "packetloom",
                     acts: ALWAYS,
                 },
@@ -128,7 +128,7 @@ pub(super) const FAULTS: &[Made<Does>] = &[
                 Param { doc: "When it has its full rate again; left out: never.", ..UNTIL },
                 Param {
                     default: Fallback::Absent,
-                    doc: "How long after each change switches know the rate, if their routing goes by rates: wcmp, conga and hedera do; left out: never.",
+                    doc: "How long after each change switches learn the rate, if their routing uses rates (wcmp, conga, hedera); left out: never.",
                     acts: &[Needs::That(
                         |site| site.scene.schemes.iter().copied().any(goes_by_rates),
                         "no scheme's routing goes by rates, as wcmp, conga and hedera do",
@@ -167,7 +167,7 @@ pub(super) const FAULTS: &[Made<Does>] = &[
         component: Component {
             section: "fault",
             kind: "slow-receiver",
-            doc: "A host takes less than its link brings, as where its memory or its PCIe bus is too slow for its NIC. What waits fills the NIC's buffer, and the NIC pauses its switch as that pauses others. It needs a queue with PFC, such as \"shared-buffer\", and a lossless class. What is not charged to a buffer, such as acknowledgements in class 0, is taken at once.",
+            doc: "A host receives more slowly than its link delivers, as if its memory or PCIe bus were too slow for its NIC. Packets fill the NIC's buffer, and the NIC pauses its switch, as switches pause each other. It needs a queue with PFC, such as \"shared-buffer\", and a lossless class. Packets that are not charged to a buffer, such as acknowledgements in class 0, are received at once.",
             source: "Guo et al., RDMA over commodity Ethernet at scale, SIGCOMM 2016, §4.4: the slow-receiver symptom",
             params: &[&[
                 Param {
@@ -182,7 +182,7 @@ pub(super) const FAULTS: &[Made<Does>] = &[
                     name: "rate",
                     kind: Kind::Rate,
                     default: Fallback::Required,
-                    doc: "How much it takes, headers included, framing not. A packet is taken at the rate that holds when its turn comes.",
+                    doc: "The rate at which it receives, with headers, without framing. A packet is received at the rate in effect when its turn comes.",
                     source: "packetloom",
                     acts: ALWAYS,
                 },
@@ -190,13 +190,13 @@ pub(super) const FAULTS: &[Made<Does>] = &[
                     name: "buffer",
                     kind: Kind::Bytes,
                     default: Fallback::Value("512KiB"),
-                    doc: "What its NIC can hold. It is shared out as a switch's buffer is, by the other parameters of the NIC's queue.",
+                    doc: "The NIC's buffer. The other parameters of the NIC's queue divide it as they divide a switch's.",
                     source: "packetloom",
                     acts: ALWAYS,
                 },
                 Param { doc: "When it becomes slow, or \"never\".", ..AT },
                 Param {
-                    doc: "When it takes again whatever comes, and all that waits at once; left out: never.",
+                    doc: "When it receives at its link's rate again, and all waiting packets at once; left out: never.",
                     ..UNTIL
                 },
             ]],

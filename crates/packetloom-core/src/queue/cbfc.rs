@@ -26,7 +26,7 @@ const UEC: &str = "Ultra Ethernet specification 1.0, §5.2";
 const COMPONENT: Component = Component {
     section: "queue",
     kind: "cbfc",
-    doc: "Credit-based flow control: a port sends data of a lossless class only as far as the switch at the far end has given it credit, so nothing of these classes is lost. Class 0 goes before all others and needs no credit; the rest take turns. At a host, the NIC that waits for credit.",
+    doc: "Credit-based flow control: a port sends data of a lossless class only as far as the switch at the far end has given it credit, so no packet of these classes is lost. Class 0 has strict priority and needs no credit; the other classes take turns. At a host, it is the NIC, which waits for credit.",
     source: UEC,
     params: &[
         &[
@@ -34,7 +34,7 @@ const COMPONENT: Component = Component {
                 name: "credits",
                 kind: Kind::Bytes,
                 default: Fallback::Value("128KB"),
-                doc: "The buffer that a switch has for each lossless class of each of its links, and gives credit for. Less than what a link carries in its round trip keeps it from being full.",
+                doc: "The buffer that a switch has for each lossless class of each of its links, and gives credit for. If it is less than a link carries in its round trip, the link cannot be fully used.",
                 source: "packetloom",
                 acts: ALWAYS,
             },

@@ -77,8 +77,9 @@ const COMPONENT: Component = Component {
             name: "query_share",
             kind: Written::Number(0.0, 1.0),
             default: Fallback::Value("0.5"),
-            doc: "The part of the short flows' buffer at a switch that is for the workers of a query: each may use it over \
-                  their number, until it has answered. The rest belongs to all links alike; without queries all of it does.",
+            doc: "The share of the short flows' buffer at a switch that is reserved for the workers of a query: an \
+                  equal part for each, until it has answered. All links share the rest equally; without queries all \
+                  of it.",
             source: "DAQ §II-B: sender_win = buffer / N_w; packetloom: of half the buffer, so that others can send, too",
             acts: QUERIES,
         },

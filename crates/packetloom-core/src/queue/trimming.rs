@@ -61,7 +61,7 @@ const COMPONENT: Component = Component {
         Param::optional(
             "ecn_min",
             Written::Bytes,
-            "Up to this nothing is marked. A data packet is marked as it leaves, by what waited until then, itself included: so one that waited alone never is, and headers are not either. Left out, with ecn_max: no marks.",
+            "Up to this queue length nothing is marked. A data packet is marked as it leaves, by the queue with itself included; one that waited alone never is, and headers are not. Left out, with ecn_max: no marks.",
             "UEC, htsim_uec: 20 % of the bandwidth-delay product",
         ),
         Param::optional(
@@ -74,7 +74,7 @@ const COMPONENT: Component = Component {
             name: "ecn_by_rate",
             kind: Written::Flag,
             default: Fallback::Value("false"),
-            doc: "Whether the thresholds, which are for the hosts' rate, are in proportion to the rate at ports of another, as a queue of so many bytes waits there for less time or more; or the same.",
+            doc: "Whether the thresholds, which are for ports of the hosts' rate, are in proportion to the rate at other ports, or the same.",
             source: "htsim_uec: the same at every rate; in proportion: HPCC's run.py",
             acts: &[Needs::Set("ecn_min")],
         },

@@ -120,7 +120,7 @@ const ROUTINGS: &[Made<Routing>] = &[
                     name: "symmetric",
                     kind: Kind::Flag,
                     default: Fallback::Value("false"),
-                    doc: "Switches agree, and a flow's answers come back by the path that its data takes.",
+                    doc: "All switches choose alike, so that a flow's answers take the path of its data, backwards.",
                     source: "packetloom; PDQ §3 needs it",
                     acts: ALWAYS,
                 }],
@@ -135,7 +135,7 @@ const ROUTINGS: &[Made<Routing>] = &[
         component: Component {
             section: "routing",
             kind: "wcmp",
-            doc: "Weighted ECMP: a hash picks one next hop for all of a flow's packets, each as often as the paths by it have capacity, as far as switches know of links that are slow or dead; as ecmp where all are alike. Or each by a weight of its own.",
+            doc: "Weighted ECMP: a hash picks one next hop for all of a flow's packets, in proportion to the capacity of the paths through it, as far as switches know of slow or dead links; if all are equal, as ecmp does. Or in proportion to weights that are given.",
             source: "WCMP, EuroSys 2014",
             params: &[&[Param::optional(
                 "weights",

@@ -32,7 +32,7 @@ pub(super) const PARAMS: &[Param] = &[
         name: "next_hops",
         kind: Written::Choice(&["ascending", "descending"]),
         default: Fallback::Value("ascending"),
-        doc: "With hash = \"hpcc-ns3\": the order of the equal next hops by their links. There it is that of pointers, so another build may have another.",
+        doc: "With hash = \"hpcc-ns3\": the order of the equal next hops by their links. In the simulator it is the order of pointers, which depends on the build.",
         source: "HPCC's ns-3 simulator, third.cc",
         acts: OF_NS3,
     },

@@ -10,7 +10,7 @@ use crate::spec::{Complaint, Kind, Param, Values};
 pub const PARAMS: &[Param] = &[Param::optional(
     "queue_pairs",
     Kind::Count(1),
-    "A host sends all its flows to another over so many queue pairs, or connections, each of which keeps its path, as the messages of a job are sent. A hash of the flow says over which. Left out: each flow has a connection, and so a path, of its own.",
+    "Over how many queue pairs, or connections, a host sends all its flows to another host. Each keeps its path; a hash of the flow chooses one. Left out: each flow has a connection, and so a path, of its own.",
     "NCCL's NCCL_IB_QPS_PER_CONNECTION, which is 1 there",
 )];
 

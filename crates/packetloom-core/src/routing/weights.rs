@@ -21,7 +21,7 @@ use std::sync::Arc;
 pub const COMPONENT: Component = Component {
     section: "weight",
     kind: "weight",
-    doc: "How many flows links get beside the others that lead to the same host.",
+    doc: "The share of flows that links get, relative to others that lead to the same host.",
     source: "WCMP, EuroSys 2014, §4",
     params: &[&[
         Param {

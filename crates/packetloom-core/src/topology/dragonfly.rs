@@ -53,7 +53,7 @@ pub const COMPONENT: Component = Component {
                 name: "groups",
                 kind: Kind::Count(2),
                 default: Fallback::Absent,
-                doc: "Groups (g). Left out: as many as global links reach, a h + 1. With fewer, the links of a group are shared out to the others evenly: first as many to each; of what is left, to the nearest in number on both sides. Where that is odd, and so are groups, a port of each group stays free.",
+                doc: "Groups (g). Left out: as many as global links reach, a h + 1. With fewer, a group has equally many links to each other group; those that are left lead to the groups nearest in number on both sides. If their number and that of groups are odd, a port of each group stays free.",
                 source: "Kim et al. §3.1",
                 acts: ALWAYS,
             },

@@ -11,7 +11,7 @@ const TIERS: &[&str] = &["host", "tor", "agg", "core"];
 pub const COMPONENT: Component = Component {
     section: "topology",
     kind: "htsim",
-    doc: "The fat-tree of a .topo file of htsim, of two or three tiers. Sizes of queues in it do not count: the scheme's queue holds.",
+    doc: "The fat-tree of a .topo file of htsim, of two or three tiers. Queue sizes in it are ignored: the scheme's queue has its own.",
     source: "csg-htsim",
     params: &[
         &[Param {

@@ -152,7 +152,7 @@ pub(super) const FORWARDINGS: &[Made<Build>] = &[
 const STORE_AND_FORWARD: Component = Component {
     section: "forwarding",
     kind: "store-and-forward",
-    doc: "A switch forwards a packet once its last bit is there.",
+    doc: "A switch forwards a packet once its last bit has arrived.",
     source: "packetloom",
     params: &[],
     check: anything,
@@ -162,14 +162,14 @@ const STORE_AND_FORWARD: Component = Component {
 const CUT_THROUGH: Component = Component {
     section: "forwarding",
     kind: "cut-through",
-    doc: "A switch forwards a packet once its header is there; the last hop delivers it whole.",
+    doc: "A switch forwards a packet once its header has arrived; the last hop delivers it whole.",
     source: "packetloom",
     params: &[&[
         Param {
             name: "header",
             kind: Kind::Bytes,
             default: Fallback::Value("40B"),
-            doc: "How much of a packet must be there before it is forwarded.",
+            doc: "How much of a packet must have arrived before it is forwarded.",
             source: "YAPS",
             acts: ALWAYS,
         },
@@ -218,7 +218,7 @@ pub(super) const COMMON_PARAMS: &[Param] = &[
         name: "switch_delay",
         kind: Kind::Time,
         default: Fallback::Value("0us"),
-        doc: "What a switch takes to process a packet before it is queued for its way out.",
+        doc: "The time that a switch takes to process a packet before it is queued at its outgoing port.",
         source: "packetloom",
         acts: ALWAYS,
     },
@@ -256,7 +256,7 @@ const HOST_DELAY: Param = Param {
     name: "host_delay",
     kind: Kind::Time,
     default: Fallback::Value("0us"),
-    doc: "What a host takes to process a packet that reached it, before its transport sees it.",
+    doc: "The time that a host takes to process an arriving packet before its transport sees it.",
     source: "packetloom",
     acts: ALWAYS,
 };
@@ -265,7 +265,7 @@ const PROCESSING: Param = Param {
     name: processing::KEY,
     kind: Kind::Component("processing"),
     default: Fallback::Value("none"),
-    doc: "What a host takes beside host_delay to process a packet that reached it, before its transport sees it: drawn anew for each. Packets keep their order.",
+    doc: "The time, in addition to host_delay, that a host takes to process an arriving packet before its transport sees it, drawn anew for each. Packets keep their order.",
     source: "packetloom",
     acts: ALWAYS,
 };
@@ -274,7 +274,7 @@ const SEND_PER_MESSAGE: Param = Param {
     name: "send_per_message",
     kind: Kind::Time,
     default: Fallback::Value("0us"),
-    doc: "What a host takes for each flow that it sends, before its transport gets it; it sends one at a time.",
+    doc: "The time that a host takes for each flow that it sends, before its transport gets it, one flow at a time.",
     source: "packetloom",
     acts: ALWAYS,
 };
@@ -283,7 +283,7 @@ const RECEIVE_PER_MESSAGE: Param = Param {
     name: "receive_per_message",
     kind: Kind::Time,
     default: Fallback::Value("0us"),
-    doc: "What a host takes for each flow that it received, after its last byte; it receives one at a time. The flow is complete after that.",
+    doc: "The time that a host takes for each flow that it received, after its last byte, one flow at a time. The flow is complete after that.",
     source: "packetloom",
     acts: ALWAYS,
 };
@@ -301,7 +301,7 @@ const FRAMING: Param = Param {
     name: "framing",
     kind: Kind::Bytes,
     default: Fallback::Value("0B"),
-    doc: "Preamble and inter-frame gap: what each packet takes on a link beside its own bytes (Ethernet: 20B).",
+    doc: "Preamble and inter-frame gap: bytes that each packet occupies on a link in addition to its own (Ethernet: 20B).",
     source: "packetloom",
     acts: ALWAYS,
 };

@@ -33,7 +33,7 @@ pub const COMPONENTS: &[Component] = &[
     Component {
         section: "processing",
         kind: "none",
-        doc: "Hosts take no time for a packet but host_delay.",
+        doc: "Hosts take no time for a packet other than host_delay.",
         source: "packetloom",
         params: &[],
         check: anything,
@@ -41,7 +41,7 @@ pub const COMPONENTS: &[Component] = &[
     Component {
         section: "processing",
         kind: "fixed",
-        doc: "The same for every packet: more of host_delay.",
+        doc: "The same time for every packet, added to host_delay.",
         source: "packetloom",
         params: &[&[time("time", Required, "What each packet takes.")]],
         check: |values| check_longest(values, "time"),
@@ -49,7 +49,7 @@ pub const COMPONENTS: &[Component] = &[
     Component {
         section: "processing",
         kind: "uniform",
-        doc: "Any time between two, evenly. What one full packet takes on the slowest link ends phase effects.",
+        doc: "A time drawn uniformly between two. Up to the time of a full packet on the slowest link, it ends phase effects.",
         source: SOURCE,
         params: &[&[
             time("minimum", Required, "The shortest time, which is part of best_fct as host_delay is."),
@@ -64,7 +64,7 @@ pub const COMPONENTS: &[Component] = &[
         source: "packetloom",
         params: &[&[
             time("mean", Required, "The mean time, before the bound."),
-            time("maximum", Absent, "A bound: longer draws become this."),
+            time("maximum", Absent, "The longest time: longer draws are cut to it."),
         ]],
         check: check_exponential,
     },

@@ -24,7 +24,7 @@ pub const COMPONENTS: &[Component] = &[
     Component {
         section: "link-retry",
         kind: "none",
-        doc: "What is damaged on a link is thrown away at its far end.",
+        doc: "Damaged packets are dropped at the far end of the link.",
         source: "packetloom",
         params: &[],
         check: anything,
@@ -32,7 +32,7 @@ pub const COMPONENTS: &[Component] = &[
     Component {
         section: "link-retry",
         kind: "llr",
-        doc: "The far end of a link asks for what was damaged on it, and the near end goes back to that and sends it and all after it again. Meanwhile the link carries nothing else. Links that are down lose packets as without.",
+        doc: "The far end of a link requests a damaged packet, and the near end goes back to it: it sends the packet and all after it again. Meanwhile the link carries nothing else. Links that are down still lose packets.",
         source: LLR,
         params: &[&[
             Param {
@@ -47,7 +47,7 @@ pub const COMPONENTS: &[Component] = &[
                 name: "turnaround",
                 kind: Kind::Time,
                 default: Is("0us"),
-                doc: "What both ends together take to notice the damage, ask for the packet, and begin to send it again, beside the way there and back.",
+                doc: "The time that both ends together take to detect the damage, request the packet, and begin to send it again, in addition to the way there and back.",
                 source: "packetloom",
                 acts: ALWAYS,
             },

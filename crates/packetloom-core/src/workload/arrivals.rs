@@ -29,7 +29,7 @@ pub const COMPONENTS: &[Component] = &[
         kind: "poisson",
         doc: "Flows start at random, independently of one another. Without a rate of its own the source offers the \
               run's load: mean bytes per host and second, headers included, over the host link's rate. \
-              Whose turn it is in the pattern is drawn.",
+              Which flow of the pattern starts is drawn.",
         source: "pFabric §3",
         params: &[&[Param {
             name: "rate_per_second",
@@ -44,8 +44,8 @@ pub const COMPONENTS: &[Component] = &[
     Component {
         section: "arrivals",
         kind: "periodic",
-        doc: "Evenly spaced starts (for incast: events). Without an interval the source offers the run's load. \
-              The pattern is gone through in turn.",
+        doc: "Evenly spaced starts (for incast: events), in the order of the pattern. Without an interval the source \
+              offers the run's load.",
         source: "packetloom",
         params: &[&[Param {
             name: "interval",
@@ -60,7 +60,7 @@ pub const COMPONENTS: &[Component] = &[
     Component {
         section: "arrivals",
         kind: "at-once",
-        doc: "All flows start together, the pattern gone through in turn. A round is one flow from each host \
+        doc: "All flows start together, in the order of the pattern. A round is one flow from each host \
               (random-pairs, permutation), one for each ordered pair (all-to-all), one event (incast), one flow (pair).",
         source: "packetloom",
         params: &[&[Param {
@@ -77,7 +77,7 @@ pub const COMPONENTS: &[Component] = &[
         section: "arrivals",
         kind: "closed",
         doc: "A closed loop: every sending host keeps chains of flows going; a chain's next flow starts when its \
-              last one has ended. The load then follows from how fast the network is.",
+              last one has ended. So the load depends on how fast the network is.",
         source: "packetloom",
         params: &[&[
             Param {

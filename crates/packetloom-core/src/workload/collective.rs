@@ -55,7 +55,7 @@ pub const COMPONENT: Component = Component {
                 name: "size",
                 kind: Kind::Bytes,
                 default: Absent,
-                doc: "Bytes of the whole: of the vector that each host has before or after; for all-to-all of what each host has for all, itself included. A barrier has none.",
+                doc: "The size of the whole vector that each host has before or after the operation; for all-to-all, of what each host has for all hosts, itself included. A barrier has none.",
                 source: "packetloom",
                 acts: ALWAYS,
             },

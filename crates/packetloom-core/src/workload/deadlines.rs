@@ -10,7 +10,7 @@ const FLOOR: Param = Param {
     name: "floor",
     kind: Kind::Time,
     default: Default("0us"),
-    doc: "No deadline is nearer than this: smaller draws become it.",
+    doc: "The shortest deadline: smaller draws are raised to it.",
     source: "packetloom",
     acts: ALWAYS,
 };
@@ -43,7 +43,7 @@ pub const COMPONENTS: &[Component] = &[
     Component {
         section: "deadlines",
         kind: "uniform",
-        doc: "From a flow's start, any time between two, evenly.",
+        doc: "A time from the flow's start, drawn uniformly between two.",
         source: "packetloom",
         params: &[&[
             Param {
@@ -69,7 +69,7 @@ pub const COMPONENTS: &[Component] = &[
     Component {
         section: "deadlines",
         kind: "exponential",
-        doc: "From a flow's start, an exponentially distributed time.",
+        doc: "An exponentially distributed time from the flow's start.",
         source: "packetloom",
         params: &[&[
             Param {

@@ -21,7 +21,7 @@ pub const COMPONENT: Component = Component {
                 name: "experts",
                 kind: Kind::Count(1),
                 default: Required,
-                doc: "How many there are: so many on each rank that all have equally many.",
+                doc: "The number of experts, equally many on each rank.",
                 source: "packetloom",
                 acts: ALWAYS,
             },
@@ -53,8 +53,8 @@ pub const COMPONENT: Component = Component {
                 name: "skew",
                 kind: Kind::Number(0.0, 10.0),
                 default: Default("0"),
-                doc: "How unevenly experts are chosen: the n-th most popular with weight n^-skew, which one that is drawn \
-                      anew for each layer. 0: all alike.",
+                doc: "How unevenly experts are chosen: the n-th most popular has the weight n^-skew, and the order \
+                      of popularity is drawn anew for each layer. 0: evenly.",
                 source: "packetloom; Zipf's distribution",
                 acts: ALWAYS,
             },

@@ -13,7 +13,7 @@ pub const COMPONENT: Component = Component {
     kind: "kv-cache",
     doc: "Key-value caches go from the ranks that process prompts, which come first, to those that generate answers: \
           each prefill rank computes one prompt after the other and sends what it computed while it computes the \
-          next. Its prompts go to the decode ranks in turn, the first of its n-th rank to the n-th.",
+          next. Its prompts go to the decode ranks in turn; the first prompt of the n-th prefill rank goes to the n-th decode rank.",
     source: "DistServe, OSDI 2024; draft-calabria-bmwg-ai-fabric-inference-bench",
     params: &[
         &[

@@ -139,8 +139,9 @@ const WORKLOAD: Component = Component {
             name: "hosts",
             kind: Kind::Number(0.0, 1.0),
             default: Absent,
-            doc: "Only this share of the hosts, rounded down and drawn for each seed, takes part in this source, and in no \
-                  other. Left out: all hosts that no other source has for itself; and all hosts where the pattern names one.",
+            doc: "The share of the hosts that take part in this source and in no other, rounded down; they are drawn \
+                  for each seed. Left out: all hosts that belong to no other source alone; if the pattern names a \
+                  host, all hosts.",
             source: "NDP in a fat-tree §4: percentLongFlowNodes",
             acts: ALWAYS,
         },
@@ -148,8 +149,8 @@ const WORKLOAD: Component = Component {
             name: "background",
             kind: Kind::Flag,
             default: Default("false"),
-            doc: "The case does not wait for these flows: it ends when those of all other sources are over. They have no \
-                  part in the run's number of flows nor in statistics.",
+            doc: "The case does not wait for these flows: it ends when those of all other sources are over. They \
+                  count neither in the run's number of flows nor in statistics.",
             source: "NDP in a fat-tree §4: long flows run until all short flows finish",
             acts: ALWAYS,
         },

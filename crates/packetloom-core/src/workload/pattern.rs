@@ -22,7 +22,7 @@ const JITTER: Param = Param {
     name: "jitter",
     kind: Kind::Time,
     default: Default("0us"),
-    doc: "Each flow starts this much later at most, evenly drawn.",
+    doc: "Each flow starts later by a time drawn uniformly between 0 and this.",
     source: "packetloom",
     acts: ALWAYS,
 };
@@ -32,7 +32,7 @@ pub const COMPONENTS: &[Component] = &[
     Component {
         section: "pattern",
         kind: "random-pairs",
-        doc: "Every flow goes from a random host to a random other one, all pairs alike.",
+        doc: "Every flow goes from a random host to another; pairs are drawn uniformly.",
         source: "pFabric §3",
         params: &[],
         check: anything,
@@ -40,8 +40,8 @@ pub const COMPONENTS: &[Component] = &[
     Component {
         section: "pattern",
         kind: "permutation",
-        doc: "Every host sends to one other host and receives from one: a permutation without fixed points, \
-              drawn for each seed, all of them alike.",
+        doc: "Every host sends to one other host and receives from one: a permutation without fixed points, drawn \
+              uniformly for each seed.",
         source: "NDP §6",
         params: &[],
         check: anything,
@@ -49,8 +49,8 @@ pub const COMPONENTS: &[Component] = &[
     Component {
         section: "pattern",
         kind: "all-to-all",
-        doc: "Every host sends to every other. Gone through in turn, the i-th stretch of as many flows as hosts \
-              sends each host's flow to the i-th host after it; with Poisson arrivals pairs are drawn, all alike.",
+        doc: "Every host sends to every other. In order, the i-th round has a flow from each host to the i-th host \
+              after it; with Poisson arrivals pairs are drawn uniformly.",
         source: "packetloom",
         params: &[],
         check: anything,

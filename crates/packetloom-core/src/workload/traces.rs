@@ -29,7 +29,7 @@ pub const GOAL: Component = Component {
                 name: "unit",
                 kind: Kind::Time,
                 default: Default("1ns"),
-                doc: "What one of calc takes.",
+                doc: "The time of one unit of calc.",
                 source: "LogGOPSim's defaults are in ns",
                 acts: ALWAYS,
             },
@@ -37,8 +37,8 @@ pub const GOAL: Component = Component {
                 name: "eager",
                 kind: Kind::Bytes,
                 default: Absent,
-                doc: "LogGOPS's S: a send of more bytes ends when its receiver has said, by a message of 1 B, that a \
-                      receive has taken the message. Left out: a send ends when it was handed to the transport.",
+                doc: "LogGOPS's S: a send of more bytes ends when its receiver has confirmed, by a message of 1 B, \
+                      that a receive took the message. Left out: a send ends when it is handed to the transport.",
                 source: "Hoefler et al., LogGOPSim 2010, where that word takes no time",
                 acts: ALWAYS,
             },
@@ -54,8 +54,9 @@ pub const CHAKRA: Component = Component {
     section: "arrivals",
     kind: "chakra",
     doc: "Chakra execution traces, a file for each rank: PREFIX.0.et and so on, packed by gzip or not, or PREFIX.0.json. \
-          A rank's CPU, its GPU's computing and its GPU's communication each do one thing at a time, of what is ready the \
-          node with the lowest id; a send until its sender knows that the message has arrived.",
+          A rank's CPU, its GPU's computation and its GPU's communication each execute one node at a time: of those \
+          that are ready, the one with the lowest id. A send lasts until its sender knows that the message has \
+          arrived.",
     source: "MLCommons Chakra; astra-sim",
     params: &[
         &[
@@ -80,7 +81,7 @@ pub const CHAKRA: Component = Component {
                 name: "is_cpu_op",
                 kind: Kind::Flag,
                 default: Default("false"),
-                doc: "Whether a node that does not say so is the CPU's.",
+                doc: "Whether a node without this attribute is executed by the CPU.",
                 source: "Chakra's feeder; the default of some versions is true",
                 acts: ALWAYS,
             },
@@ -96,7 +97,7 @@ pub const CHAKRA: Component = Component {
                 name: "cpu_communication",
                 kind: Kind::Choice(&["refuse", "compute"]),
                 default: Default("refuse"),
-                doc: "What becomes of communication that is said to be the CPU's: it is refused, or takes its duration.",
+                doc: "What happens to communication nodes that are marked as the CPU's: they are refused, or take their recorded duration.",
                 source: "astra-sim refuses it",
                 acts: ALWAYS,
             },
@@ -179,7 +180,7 @@ pub const SIMAI: Component = Component {
                 name: "passes",
                 kind: Kind::Count(1),
                 default: Default("1"),
-                doc: "How often the layers are gone over.",
+                doc: "How many passes over the layers are made.",
                 source: "SimAI's --num-passes",
                 acts: ALWAYS,
             },

@@ -67,7 +67,7 @@ impl RateControl for PdqControl {
                     name: "early_start",
                     kind: Kind::Number(0.0, 100.0),
                     default: Fallback::Value("2"),
-                    doc: "K: flows that end within this many round trips together no longer hold the next one back.",
+                    doc: "K: sending flows that will all end within this many round trips in total no longer hold the next one back.",
                     source: "PDQ §3.3.2: K = 2",
                     acts: ALWAYS,
                 },

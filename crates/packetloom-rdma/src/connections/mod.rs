@@ -20,7 +20,7 @@ pub const PARAM: Param = Param {
     name: "connections",
     kind: Kind::Component("queue-pairs"),
     default: Fallback::Value("open"),
-    doc: "What a flow runs on: a queue pair that is connected already and knows nothing, one that a handshake connects, one that earlier flows of the two hosts left, or one that all flows from one host to the other share in turn.",
+    doc: "What a flow runs on: a queue pair that is connected already and has carried nothing, one that a handshake connects, one left by earlier flows between the two hosts, or one that all flows from one host to the other share in turn.",
     source: "packetloom (HPCC's simulator: open)",
     acts: ALWAYS,
 };

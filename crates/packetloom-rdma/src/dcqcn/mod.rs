@@ -33,14 +33,14 @@ const PARAMS: &[Param] = &[
         name: "variant",
         kind: Kind::Choice(&["paper", "mellanox"]),
         default: Fallback::Value("paper"),
-        doc: "Whose machine: the paper's, with a timer and a byte counter; or that of HPCC's and ConWeave's simulators, with three timers. What is left out below is as that one's source has it.",
+        doc: "Which state machine: the paper's, with a timer and a byte counter; or that of HPCC's and ConWeave's simulators, with three timers. It sets the defaults below.",
         source: "DCQCN (SIGCOMM 2015) §3.1; HPCC's simulator: CC_MODE 1",
         acts: ALWAYS,
     },
     own(
         "cnp",
         Kind::Choice(&["packet", "ack"]),
-        "How marks come back: in packets of their own, of each flow one in a cnp_interval; or with each marked packet's ACK. Left out: packet (paper), ack (mellanox).",
+        "How marks come back: in CNPs, at most one per flow and cnp_interval; or with each marked packet's ACK. Left out: packet (paper), ack (mellanox).",
         "DCQCN §3.1: NP; HPCC's simulator: the CNP flag",
     ),
     Param {
@@ -54,13 +54,13 @@ const PARAMS: &[Param] = &[
     own(
         "gain",
         Kind::Number(0.0, 1.0),
-        "How much of alpha each step replaces (g). Left out: 0.00390625, which is 1/256.",
+        "The weight (g) with which each step updates alpha. Left out: 0.00390625, which is 1/256.",
         "DCQCN §5: g = 1/256; HPCC's run.py: EWMA_GAIN 0.00390625",
     ),
     own(
         "alpha_interval",
         Kind::Time,
-        "After so long without a CNP alpha falls (paper), or alpha is updated every so often (mellanox). Left out: 55us (paper), 1us (mellanox).",
+        "How long after the last CNP alpha falls (paper), or the interval at which alpha is updated (mellanox). Left out: 55us (paper), 1us (mellanox).",
         "DCQCN §3.1: K = 55 us; HPCC's run.py: ALPHA_RESUME_INTERVAL 1",
     ),
     own(
@@ -84,19 +84,19 @@ const PARAMS: &[Param] = &[
     own(
         "fast_recovery",
         Kind::Count(0),
-        "This many steps go half the way back before the target rises (F). Left out: 5 (paper), 1 (mellanox).",
+        "How many steps halve the distance to the target rate before the target rises (F). Left out: 5 (paper), 1 (mellanox).",
         "DCQCN §3.1: F = 5; HPCC's run.py: FAST_RECOVERY_TIMES 1",
     ),
     own(
         "additive_increase",
         Kind::Rate,
-        "What such a step then adds to the target (R_AI). Left out: 40Mbps (paper), 20Mbps (mellanox).",
+        "What each later step adds to the target (R_AI). Left out: 40Mbps (paper), 20Mbps (mellanox).",
         "DCQCN §5, at 40 Gb/s; HPCC's run.py at 100 Gb/s: RATE_AI 20",
     ),
     own(
         "hyper_increase",
         Kind::Rate,
-        "What it adds still later (R_HAI); of paper, i times that at the i-th such step. Left out: 400Mbps (paper), 200Mbps (mellanox).",
+        "What each step of hyper increase adds to the target (R_HAI); with paper, i times that at the i-th such step. Left out: 400Mbps (paper), 200Mbps (mellanox).",
         "QCN (802.1Qau), tenfold R_AI; HPCC's run.py at 100 Gb/s: RATE_HAI 200",
     ),
     own(

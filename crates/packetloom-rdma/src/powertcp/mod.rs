@@ -27,7 +27,7 @@ const VARIANT: Param = Param {
     name: "variant",
     kind: Kind::Choice(&["paper", "ns3-datacenter"]),
     default: Fallback::Value("paper"),
-    doc: "Whose law: the paper's, which sets a window from that of a round trip ago; or its authors' simulator's, which sets a rate from that of the last round trip.",
+    doc: "Which control law: the paper's, which sets a window from that of a round trip ago; or its authors' simulator's, which sets a rate from that of the last round trip.",
     source: "PowerTCP (NSDI 2022), algorithm 1; inet-tub/ns3-datacenter: UpdateRatePower",
     acts: ALWAYS,
 };
@@ -35,7 +35,7 @@ const FLOWS: Param = Param {
     name: "flows",
     kind: Kind::Count(0),
     default: Fallback::Absent,
-    doc: "Of paper: among how many flows a host divides what each step adds (beta), its link's bandwidth-delay product. Left out: 10.",
+    doc: "Of paper: the number of flows by which the bandwidth-delay product of the host's link is divided to give what each step adds (beta). Left out: 10.",
     source: "PowerTCP (NSDI 2022); the authors' Linux module: update_beta, expected_flows 10",
     acts: ALWAYS,
 };
@@ -61,7 +61,7 @@ const PARAMS: &[Param] = &[
         name: "gamma",
         kind: Kind::Number(0.01, 1.0),
         default: Fallback::Absent,
-        doc: "The weight of what the power asks for; the rest is the window or the rate before. Left out: 0.9.",
+        doc: "The weight of the value that the power gives; the rest is that of the previous window or rate. Left out: 0.9.",
         source: "PowerTCP (NSDI 2022); the authors' Linux module: gamma 921 of 1024; inet-tub/ns3-datacenter: 0.9",
         acts: ALWAYS,
     },
@@ -109,7 +109,7 @@ impl Control for PowerControl {
     const COMPONENT: Component = Component {
         section: "transport",
         kind: "powertcp",
-        doc: "PowerTCP: switches write their queues and the bytes that arrived into packets; senders keep the largest product of queue and arrivals at that of a full link without a queue. Its packets have 42 B more than other RDMA packets, and its ACKs 28 B.",
+        doc: "PowerTCP: switches write their queues and the bytes that arrived into packets; senders keep the power (queue plus bandwidth-delay product, times the rate of arrivals) of the most loaded link at that of a full link without a queue. Its packets have 42 B more than other RDMA packets, and its ACKs 28 B.",
         source: "PowerTCP (NSDI 2022)",
         params: &[
             &core(Defaults {

@@ -18,7 +18,7 @@ const PARAMS: &[Param] = &[
         name: "gamma",
         kind: Kind::Number(0.01, 1.0),
         default: Fallback::Absent,
-        doc: "The weight of what the power asks for; the rest is the window or the rate before. Left out: 0.9 (paper), 0.7 (ns3-datacenter).",
+        doc: "The weight of the value that the power gives; the rest is that of the previous window or rate. Left out: 0.9 (paper), 0.7 (ns3-datacenter).",
         source: "PowerTCP (NSDI 2022); the authors' Linux module: gamma 921 of 1024; inet-tub/ns3-datacenter: 0.7",
         acts: ALWAYS,
     },
@@ -48,7 +48,7 @@ impl Control for ThetaControl {
     const COMPONENT: Component = Component {
         section: "transport",
         kind: "theta-powertcp",
-        doc: "theta-PowerTCP: senders take power from round-trip times and how fast they rise. Its packets carry a time stamp of 8 B.",
+        doc: "theta-PowerTCP: senders estimate the power from round-trip times and their gradient. Its packets carry a time stamp of 8 B.",
         source: "PowerTCP (NSDI 2022)",
         params: &[
             &core(Defaults {

@@ -41,7 +41,7 @@ const CNP: &[Param] = &[
         name: "cnp",
         kind: Kind::Choice(&["ack", "packet"]),
         default: Fallback::Value("ack"),
-        doc: "If the class goes by marks: how they come back, with each marked packet's ACK, or in packets of their own, of each flow one in a cnp_interval.",
+        doc: "If the class uses marks: how they come back, with each marked packet's ACK, or in CNPs, at most one per flow and cnp_interval.",
         source: "HPCC's simulator: the CNP flag; DCQCN (SIGCOMM 2015) §3.1: NP",
         acts: MARKED,
     },

@@ -136,7 +136,7 @@ pub const PARAMS: &[Param] = &[
         name: "variant",
         kind: Holds::Choice(&["simulator", "linux", "homa-ns3"]),
         default: Fallback::Value("simulator"),
-        doc: "Whose Homa: the authors' simulator, which the papers mean; Linux's module; or the ns-3 model. A key that is left out is as that one has it, where its text names it; only scheduled_levels, and with them overcommitment, are by a rule for the simulator, whose authors set them by hand for each workload. Packets' sizes are the simulator's whatever is written here: for homa-ns3 write mss = \"1460B\", header = \"42B\", ack = \"42B\"; for linux mss = \"1424B\", header = \"76B\", ack = \"53B\".",
+        doc: "Which implementation: the authors' simulator, which the papers use; Linux's module; or the ns-3 model. It sets the defaults of the keys whose texts name it. For the simulator, scheduled_levels and with them overcommitment follow a rule, because its authors set them by hand for each workload. Packets have the simulator's sizes with each variant: for homa-ns3 write mss = \"1460B\", header = \"42B\", ack = \"42B\"; for linux mss = \"1424B\", header = \"76B\", ack = \"53B\".",
         source: "PlatformLab/HomaSimulation; PlatformLab/HomaModule (homa_wire.h: 56 B of data headers, 33 B of a grant, and IPv4's 20 B); serhatarslan-hub/HomaL4Protocol-ns-3",
         acts: ALWAYS,
     },
@@ -179,13 +179,13 @@ pub const PARAMS: &[Param] = &[
     own(
         "scheduled_levels",
         Holds::Count(1),
-        "How many of them, the last ones, are for packets that were granted. Left out: those that unscheduled_levels or cutoffs leave, or without these such a part of all as granted bytes are of the workload's (simulator), 4 (linux), 6 (homa-ns3). The authors of the simulator set them by hand: 1 for W1, 3 for W2, 4 for W3, 7 for W4 and W5.",
+        "How many priorities, the last ones, are for granted packets. Left out: those that unscheduled_levels or cutoffs leave; without these, the share of priorities that granted bytes have in the workload (simulator), 4 (linux), 6 (homa-ns3). The authors of the simulator set them by hand: 1 for W1, 3 for W2, 4 for W3, 7 for W4 and W5.",
         "Homa §3.4; HomaSimulation: adaptiveSchedPrioLevels; HomaModule: max_sched_prio 3",
     ),
     own(
         "unscheduled_levels",
         Holds::Count(1),
-        "How many of them, the first ones, are for blind packets, where cutoffs are computed. Left out: all that are not for granted ones.",
+        "How many priorities, the first ones, are for blind packets, where cutoffs are computed. Left out: all that are not for granted ones.",
         "Homa §3.4",
     ),
     own(
@@ -223,25 +223,25 @@ pub const PARAMS: &[Param] = &[
     own(
         "fill",
         Holds::Choice(&["bottom", "top"]),
-        "Where fewer senders than levels are granted: whether they have the last levels, so that a new one overtakes what is in flight, or the first. Left out: bottom (simulator, linux), top (homa-ns3).",
+        "If fewer senders than levels are granted: whether they have the last levels, so that a new one overtakes what is in flight, or the first. Left out: bottom (simulator, linux), top (homa-ns3).",
         "Homa §3.4",
     ),
     own(
         "window",
         Holds::Bytes,
-        "How much of a message may be on its way: with headers and framing (simulator), in full packets' payload (homa-ns3). Left out: 10000B (simulator), 10220B (homa-ns3).",
+        "How much of a message may be in flight: with headers and framing (simulator), in full packets' payload (homa-ns3). Left out: 10000B (simulator), 10220B (homa-ns3).",
         "HomaSimulation: maxOutstandingRecvBytes; homa-ns3: RttPackets 7",
     ),
     own(
         "max_incoming",
         Holds::Bytes,
-        "Of linux: how much may be on its way to a host; each message's window is this over one more than there are granted ones. Left out: 400000B.",
+        "Of linux: how much may be in flight to a host; each message's window is this over one more than there are granted ones. Left out: 400000B.",
         "HomaModule: max_incoming, window_param 0",
     ),
     own(
         "fifo_share",
         Holds::Number(0.0, 0.5),
-        "Of linux: such a part of what is granted goes to the oldest message. Left out: 0.05.",
+        "Of linux: this share of what is granted goes to the oldest message. Left out: 0.05.",
         "HomaModule: grant_fifo_fraction 50",
     ),
     own(
@@ -254,14 +254,14 @@ pub const PARAMS: &[Param] = &[
         name: "acknowledge",
         kind: Holds::Flag,
         default: Fallback::Value("true"),
-        doc: "Whether a receiver acknowledges a whole message. If not, as in the simulator, its sender forgets a message ten times resend_after after its last packet, and one of which no packet came is lost: for buffers that drop nothing.",
+        doc: "Whether a receiver acknowledges a whole message. If not, as in the simulator, its sender forgets a message ten times resend_after after its last packet, and a message of which no packet arrived is lost: only for buffers that drop nothing.",
         source: "packetloom; HomaSimulation: one way only; Homa §3.1: the response",
         acts: ALWAYS,
     },
     own(
         "resend_after",
         Holds::Time,
-        "A receiver that has received nothing of a message for this long requests what is missing, unless its link was busy with what goes before it in the last quarter of that; a sender does not send again what left it less than half of that ago, after a pause (homa-ns3: it does); a sender that has received nothing for twice as long requests a status. Each request that brings nothing new waits for twice as long as the one before, up to 16 times. homa-ns3 requests as often, of a message that it has just granted to, what was granted when it last could have requested it, whatever that waits for. Left out: 1ms (simulator, homa-ns3), 5ms (linux).",
+        "A receiver that has received nothing of a message for this long requests what is missing, unless packets with a better priority kept its link busy in the last quarter of this time. A sender does not send again what left it, after a pause, in the last half of this time (homa-ns3: it does). A sender that has received nothing for twice as long requests a status. After each request that brings nothing new the wait doubles, up to 16 times. homa-ns3 requests as often, when it grants to a message, what had been granted at the last opportunity to request, whatever that waits for. Left out: 1ms (simulator, homa-ns3), 5ms (linux).",
         "Homa §3.7: a few milliseconds; HomaModule: resend_ticks 5; HomaL4Protocol-ns-3: ExpireRtxTimeout; the simulator loses nothing; what is late, what left too lately to be, and the doubling: packetloom",
     ),
 ];

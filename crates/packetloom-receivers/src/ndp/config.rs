@@ -90,7 +90,7 @@ pub const PARAMS: &[Param] = &[
         name: "rto",
         kind: Holds::Time,
         default: Fallback::Value("1ms"),
-        doc: "A packet that is not answered for this long is sent again. A sender with nothing in flight that has received nothing for this long sends a packet without a pull (after twice as long, and so on, while what it sends comes back). So write more than a receiver's pulls take to go round once: in an incast of 400 flows at 10Gbps that is 3ms.",
+        doc: "A packet that is not answered for this long is sent again. A sender with nothing in flight that has received nothing for this long sends a packet without a pull (after twice as long, and so on, while what it sends comes back). So write more than a receiver takes to pull once from each of its flows: in an incast of 400 flows at 10Gbps that is 3ms.",
         source: "packetloom: well above what full queues on a path take; csg-htsim has no timer for pulls",
         acts: ALWAYS,
     },

@@ -16,7 +16,7 @@ pub const PARAM: Param = Param {
     name: "connections",
     kind: Kind::Component("connections"),
     default: Fallback::Value("open"),
-    doc: "What a flow runs on: a connection that is open already and knows nothing, one that a handshake opens, or one that earlier flows of the pair left.",
+    doc: "What a flow runs on: a connection that is open already and has carried nothing, one that a handshake opens, or one left by earlier flows between the two hosts.",
     source: "packetloom",
     acts: ALWAYS,
 };
@@ -67,7 +67,7 @@ pub const COMPONENTS: &[Component] = &[
                     "idle_restart",
                     Kind::Choice(&["rfc2861", "rfc5681", "initial-window", "each-flow", "never"]),
                     "rfc2861",
-                    "What becomes of the window of a connection that has sent nothing for longer than its retransmission timeout: halved for each timeout that has passed, ssthresh three quarters of what it was; or the initial window, if that is less; or the initial window in any case; or that at every flow's start, however soon; or nothing.",
+                    "What happens to the window of a connection that has sent nothing for longer than its retransmission timeout. \"rfc2861\": it is halved for each timeout that has passed, and ssthresh keeps at least three quarters of it. \"rfc5681\": it becomes the initial window, if that is less; \"initial-window\": in any case. \"each-flow\": it becomes the initial window at every flow's start, however short the pause. \"never\": it stays.",
                     "RFC 2861 §3.1; RFC 5681 §4.1; ns-2's FullTcp: initial-window; pFabric's ns-2 code: each-flow",
                 ),
                 SYN_RTO,

@@ -51,14 +51,14 @@ pub const PARAMS: &[Param] = &[
         "normalisation",
         Kind::Choice(&["f-norm", "u-norm"]),
         "f-norm",
-        "How rates are made to fit: each flow's by the most loaded link on its way, or all by the most loaded of the network.",
+        "How rates are scaled so that links are not overloaded: each flow's by the most loaded link of its path, or all by the most loaded link of the network.",
         "Flowtune §5",
     ),
     Param::value(
         "threshold",
         Kind::Number(0.0, 0.9),
         "0.01",
-        "A flow is sent its rate when that has changed by more than this part. As much of every link is kept free for it.",
+        "A flow's rate is sent to it when it has changed by more than this fraction. The same fraction of every link is kept free.",
         "Flowtune §6: 0.01, with 99 % of the links given out",
     ),
     Param::optional(
@@ -78,7 +78,7 @@ pub const PARAMS: &[Param] = &[
         "control_max_rto",
         Kind::Time,
         "30us",
-        "The greatest such time.",
+        "The greatest retransmission timeout.",
         "Flowtune §6: maxRTO 30 us",
     ),
     Param::value(

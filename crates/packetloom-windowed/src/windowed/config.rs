@@ -199,7 +199,7 @@ pub const fn core(d: Defaults) -> [Param; 28] {
             "min_rto_bounds",
             Kind::Choice(&["timeout", "variation"]),
             "timeout",
-            "What min_rto is the least of: the timeout; or, as on Linux, what four times the round-trip time's variation adds to it, so that a timeout is that much longer than the round-trip time.",
+            "What min_rto bounds from below: the timeout; or, as on Linux, its variation term (four times the round-trip time's variation), so that a timeout is always that much longer than the round-trip time.",
             "RFC 6298 §2.4",
         ).acts(ESTIMATES),
         Param::value(
@@ -227,7 +227,7 @@ pub const fn core(d: Defaults) -> [Param; 28] {
             "timer_rule",
             Kind::Choice(&["rfc6298", "ns-2"]),
             "rfc6298",
-            "When the retransmission timer is set again, and when a doubled timeout ends: with an acknowledgement's own round-trip time, and once one is measured; or, as in ns-2, before that, by the timeout as it was, and at any acknowledgement of new data; what is measured after the fourth timeout in a row then makes a new estimate.",
+            "How an acknowledgement restarts the retransmission timer. \"rfc6298\": with a timeout that includes its own round-trip time; a doubled timeout ends once a round-trip time is measured. \"ns-2\": with the timeout as it was; a doubled timeout ends at any acknowledgement of new data, and after the fourth timeout in a row the next measurement makes a new estimate.",
             "RFC 6298 §5; ns-2: TcpAgent, FullTcp",
         ),
         Param::value(
@@ -241,7 +241,7 @@ pub const fn core(d: Defaults) -> [Param; 28] {
             "timeout_threshold",
             Kind::Choice(&["flight", "window"]),
             "flight",
-            "What a timeout makes ssthresh half of: what was in flight, at the first of several in a row; or the window, in whole packets, at each.",
+            "What ssthresh is set to half of after a timeout: of what was in flight, at the first of several timeouts in a row; or of the window, in whole packets, at each of them.",
             "RFC 5681 §3.1; ns-2: TcpAgent",
         ).acts(threshold(d.reacts)),
         Param::value(
@@ -269,14 +269,14 @@ pub const fn core(d: Defaults) -> [Param; 28] {
             "reduction",
             Kind::Choice(&["at-once", "prr"]),
             "at-once",
-            "How a window is reduced at a loss or for marks: at once, so that a sender pauses, or packets sent again fill it together; or in proportion to what arrives, so that packets leave one by one.",
+            "How a window is reduced at a loss or for marks: at once, so that a sender pauses, or sends its retransmissions in a burst; or in proportion to what arrives, so that packets leave one by one.",
             "RFC 6675 §5; RFC 9937: PRR",
         ).acts(reduces(d.reacts)),
         Param::value(
             "quiet_restart",
             Kind::Flag,
             "false",
-            "A flow that has nothing on its way, and has sent nothing for longer than its round-trip time with four times its variation, goes on with the initial window, even if that is larger.",
+            "A flow that has nothing in flight, and has sent nothing for longer than its round-trip time plus four times its variation, restarts from the initial window, even if that is larger.",
             "ns-2: FullTcp with slow_start_restart_",
         ).acts(restarts(d.reacts)),
         Param::value(

@@ -29,13 +29,13 @@ pub const PARAMS: &[Param] = &[
         "latency",
         Kind::Time,
         Fallback::Value("0us"),
-        "From a change of a server's queue until what the controller makes of it reaches the servers.",
+        "The time from a change of a server's queue until the controller's decision about it reaches the servers.",
     ),
     ours(
         "message",
         Kind::Bytes,
         Fallback::Value("8B"),
-        "What a report of one queue, a grant or a rate takes; control traffic is counted, not sent through the network.",
+        "The size of a report of one queue, a grant or a rate; control traffic is counted, not sent through the network.",
     ),
     ours(
         "loss",

@@ -48,7 +48,7 @@ pub const COMPONENT: Component = Component {
                 name: "clock_error",
                 kind: Kind::Time,
                 default: Fallback::Value("0us"),
-                doc: "How far servers' clocks are apart, drawn once for each: the standard deviation, or the width.",
+                doc: "How far servers' clocks are apart, drawn once for each server: the standard deviation, or the width.",
                 source: "packetloom",
                 acts: ALWAYS,
             },

@@ -164,11 +164,11 @@ fn check_run(run: &Values) -> Result<(), Complaint> {
 pub const PRECISION: Component = Component {
     section: "precision",
     kind: "precision",
-    doc: "How well the slowdown of all flows shall be known. Each scheme at each load and point of the grid starts \
-          with the seeds of `run.seeds`. While not all schemes there are known to be steady, which more seeds would \
-          not cure, all of them are run for twice as long instead. Then each gets half as many seeds again, round by \
-          round, until the 95 % confidence interval of the statistic reaches no further than a fraction of its mean \
-          to either side.",
+    doc: "How precisely the slowdown of all flows is to be known. Each scheme at each load and point of the grid \
+          starts with the seeds of `run.seeds`. As long as a scheme there is not known to be steady, which more \
+          seeds would not cure, all of them are run for twice as long. Then each gets half as many seeds again, \
+          round by round, until the 95 % confidence interval of the statistic is within a fraction of its mean to \
+          either side.",
     source: "packetloom",
     params: &[&[
         param(
@@ -188,9 +188,8 @@ pub const PRECISION: Component = Component {
             "max_extensions",
             Kind::Count(0),
             Fallback::Value("3"),
-            "Double a run so often at most: `flows`, `duration` and `max_time`, with 3 up to eight times what is \
-             written. 0 adds seeds alone. Runs are doubled where flows start by the clock, and no fault comes or goes \
-             at a time.",
+            "How often a run may be doubled (`flows`, `duration` and `max_time`): 3 allows eight times what is \
+             written, 0 only adds seeds. Runs are doubled only if flows start by the clock and no fault has a time.",
         ),
     ]],
     check: check_precision,

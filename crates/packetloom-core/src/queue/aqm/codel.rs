@@ -10,21 +10,21 @@ use crate::units::Time;
 const COMPONENT: Component = Component {
     section: "aqm",
     kind: "codel",
-    doc: "Controlled delay: if packets wait for longer than a target all through an interval, one is dropped as it leaves, and then one after each interval over the square root of their number, until a packet has waited for less.",
+    doc: "Controlled delay: if all packets of an interval have waited for longer than a target, one is dropped as it leaves. The n-th further drop follows after the interval over the square root of n, until a packet has waited for less.",
     source: "RFC 8289",
     params: &[&[
         Param::value(
             "target",
             Kind::Time,
             "5ms",
-            "How long packets may wait for good.",
+            "The delay that is acceptable permanently.",
             "RFC 8289 §5.3: 5 ms for the Internet; a datacenter takes 5 to 10 % of its interval",
         ),
         Param::value(
             "interval",
             Kind::Time,
             "100ms",
-            "For how long they must wait longer before one is dropped: about a round trip, the longest that is usual.",
+            "How long the delay must exceed the target before a packet is dropped: about the longest usual round trip.",
             "RFC 8289 §5.3: 100 ms",
         ),
         Param::value(
@@ -37,7 +37,7 @@ const COMPONENT: Component = Component {
         Param::optional(
             "ce_threshold",
             Kind::Time,
-            "Beside that, ECN-capable packets that waited for longer than this are marked; left out: none.",
+            "In addition, ECN-capable packets that have waited for longer than this are marked; left out: none.",
             "Linux: ce_threshold of codel and fq_codel",
         ),
     ]],

@@ -22,7 +22,7 @@ const COMPONENT: Component = Component {
             "variant",
             Kind::Choice(&["linux", "rfc9332"]),
             "linux",
-            "Linux's qdisc: L4S packets that waited too long are all marked, others by chance, and nothing is done while less than two packets wait. Or the RFC's pseudocode: marks of L4S packets rise along a ramp, marks and drops are as frequent as their probability says, and nothing is drawn.",
+            "Linux's qdisc: L4S packets that waited too long are all marked, others by chance, and nothing is done while less than two packets wait. Or the RFC's pseudocode: marks of L4S packets rise along a ramp, and marks and drops come at the frequency of their probability, without random draws.",
             "Linux sch_dualpi2.c; RFC 9332 Appendix A",
         ),
         Param::value(
@@ -66,14 +66,14 @@ const COMPONENT: Component = Component {
         Param::optional(
             "mark_range",
             Kind::Time,
-            "They are all marked from so much beyond mark_above on, fewer below; left out: 0.4 ms.",
+            "The width of the ramp: all are marked from mark_above plus this on, fewer below; left out: 0.4 ms.",
             "RFC 9332 Appendix A.1: range = 400 us",
         )
         .acts(&[Needs::Is("variant", &["rfc9332"])]),
         Param::optional(
             "mark_above_packets",
             Kind::Count(1),
-            "Instead of mark_above: an L4S packet is marked that leaves more than so many behind in its queue.",
+            "Instead of mark_above: an L4S packet is marked if it leaves more than this many packets in its queue.",
             "Linux: step_thresh in packets",
         )
         .acts(&[Needs::Is("variant", &["linux"])]),
@@ -89,7 +89,7 @@ const COMPONENT: Component = Component {
             "overload",
             Kind::Choice(&["drop", "mark"]),
             "drop",
-            "What becomes of packets where p' would have all L4S packets marked: they are dropped with the probability p'^2, and classic packets that could be marked, too; or p' rises no further, and queues grow until the buffer is full.",
+            "What happens once p' would mark all L4S packets: these, and classic packets that could be marked, are dropped with the probability p'^2; or p' rises no further, and queues grow until the buffer is full.",
             "RFC 9332 §4.2.3, Appendix A.2; Linux: drop_on_overload, overflow",
         ),
     ]],

@@ -45,7 +45,7 @@ const COMPONENT: Component = Component {
             "max_burst",
             Kind::Time,
             "150ms",
-            "For so long nothing is dropped after a quiet time.",
+            "How long nothing is dropped after a quiet time.",
             "RFC 8033 §4.4: 150 ms",
         ),
         Param::value(

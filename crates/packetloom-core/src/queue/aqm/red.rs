@@ -19,7 +19,7 @@ pub(super) const JUDGES: Param = Param::value(
     "judges",
     Kind::Choice(&["arrivals", "departures"]),
     "arrivals",
-    "Whether a packet is marked as it comes, by what waits before it, or as it leaves, by what it leaves behind.",
+    "Whether a packet is marked on arrival, by what waits before it, or on departure, by what waits behind it.",
     "DCTCP, SIGCOMM 2010, §3.1: arrivals; HPCC's ns-3 simulator, switch-node.cc: departures",
 );
 

@@ -15,7 +15,7 @@ use crate::units::{Rate, Time};
 pub(super) const COMPONENT: Component = Component {
     section: "buffer",
     kind: "abm",
-    doc: "A buffer that all ports of a switch share, queue by queue of their schedulers: a queue may grow to alpha times what is free, divided by how many queues of its class are congested at the switch, and times its share of its link. A host's port has no part in it.",
+    doc: "A buffer that all ports of a switch share, queue by queue of their schedulers: a queue may grow to alpha times what is free, divided by how many queues of its class are congested at the switch, and times its share of its link. Hosts' ports do not use it.",
     source: "ABM, SIGCOMM 2022",
     params: &[&[
         super::buffer::SIZE,
@@ -30,14 +30,14 @@ pub(super) const COMPONENT: Component = Component {
             "rule",
             Kind::Choice(&["abm", "dynamic-thresholds"]),
             "abm",
-            "\"dynamic-thresholds\": the same queue by queue, but for what ABM adds: a queue may grow to alpha times what is free.",
+            "\"abm\", or \"dynamic-thresholds\": each queue may grow to alpha times what is free, without the other factors of ABM.",
             "ABM, SIGCOMM 2022; Choudhury and Hahne, ToN 1998",
         ),
         Param::value(
             "saturation",
             Kind::Bytes,
             "28KB",
-            "A queue with this much or more counts as a congested one, with less in proportion.",
+            "A queue with this much or more counts as one congested queue; with less, as a part of one.",
             "inet-tub/ns3-datacenter 6ddb4a4, gen-queue-disc.cc: sat, 28000 B",
         )
         .acts(&[Needs::Is("rule", &["abm"])]),

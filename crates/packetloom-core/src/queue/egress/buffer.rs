@@ -28,7 +28,7 @@ pub(super) const SIZE: Param = Param {
 const POOL: Component = Component {
     section: "buffer",
     kind: "pool",
-    doc: "A buffer that all ports of a switch share: a port's queue may grow to alpha times what is free of it (dynamic thresholds). A host's port has no part in it.",
+    doc: "A buffer that all ports of a switch share: a port's queue may grow to alpha times what is free of it (dynamic thresholds). Hosts' ports do not use it.",
     source: "Choudhury and Hahne, ToN 1998",
     params: &[&[
         SIZE,

@@ -9,7 +9,7 @@ use crate::spec::{Complaint, Component, Param, Value, Values, anything};
 pub(in crate::queue) const INGRESS: Component = Component {
     section: "buffer",
     kind: "ingress",
-    doc: "A buffer that all ports of a switch share, charged to the links that packets came by, class by class. With flow_control = \"pfc\": a lossless class of a link that has too much of it is paused at the far end, and has headroom for what comes until then. A host's port has no part in it.",
+    doc: "A buffer that all ports of a switch share, charged by the link that a packet came by and its class. With flow_control = \"pfc\" a lossless class of a link that uses too much of it is paused at the far end; headroom holds what arrives until then. Hosts' ports do not use it.",
     source: "IEEE 802.1Qbb; HPCC's ns-3 simulator",
     params: &[&[MMU, Param { name: "size", ..BUFFER }], SHARES],
     check: anything,

@@ -18,7 +18,7 @@ use crate::spec::{Component, anything};
 const NONE: Component = Component {
     section: "flow_control",
     kind: "none",
-    doc: "What waits is sent as soon as the link is free.",
+    doc: "No flow control: packets are sent as soon as the link is free.",
     source: "packetloom",
     params: &[],
     check: anything,

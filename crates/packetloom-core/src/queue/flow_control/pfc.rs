@@ -13,7 +13,7 @@ use crate::units::Time;
 pub(in crate::queue) const COMPONENT: Component = Component {
     section: "flow_control",
     kind: "pfc",
-    doc: "Priority flow control: a switch pauses lossless classes of links that have too much of its buffer (buffer = \"ingress\"), and a queue of the scheduler waits while a class is paused whose packets it holds. The others go on, and share the link meanwhile. What is not data takes nothing of the buffer in class 0, which is never paused.",
+    doc: "Priority flow control: a switch pauses lossless classes of links that use too much of its buffer (buffer = \"ingress\"). A queue of the scheduler waits while it holds packets of a paused class; the other queues share the link. Class 0 is never paused, and what is not data takes no buffer in it.",
     source: "IEEE 802.1Qbb",
     params: &[
         &[Param {

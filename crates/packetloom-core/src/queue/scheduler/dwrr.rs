@@ -27,7 +27,7 @@ const COMPONENT: Component = Component {
             "strict",
             Kind::Count(0),
             "0",
-            "So many classes, of the lowest numbers, go before those that share, the lowest first.",
+            "How many classes, those with the lowest numbers, have strict priority over those that share, the lowest first.",
             "Linux: strict of ets",
         ),
         Param::value(

@@ -34,7 +34,7 @@ const COMPONENT: Component = Component {
             "drop_batch",
             Kind::Count(1),
             "64",
-            "Where there is no room, up to so many packets of the longest queue are dropped, half of it at most.",
+            "If there is no room, up to this many packets of the longest queue are dropped, at most half of it.",
             "RFC 8290 §5.2.6; Linux: drop_batch 64",
         ),
     ]],

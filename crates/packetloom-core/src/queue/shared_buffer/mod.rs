@@ -32,7 +32,7 @@ pub const LARGEST_BUFFER: u64 = 1 << 40;
 const COMPONENT: Component = Component {
     section: "queue",
     kind: "shared-buffer",
-    doc: "A switch with one buffer for all ports, eight classes, and priority flow control: links that fill too much of the buffer are paused, and nothing of a lossless class is dropped. Class 0 goes before all others and is never paused: what is not data takes nothing of the buffer there. The rest take turns. At a host, the NIC that is paused.",
+    doc: "A switch with one buffer for all ports, eight classes, and priority flow control: links that fill too much of the buffer are paused, so no packet of a lossless class is dropped. Class 0 has strict priority and is never paused; what is not data takes no buffer in it. The other classes take turns. At a host, it is the NIC, which can be paused.",
     source: "IEEE 802.1Qbb; HPCC's ns-3 simulator",
     params: &[
         &[MMU, BUFFER, LOSSLESS],

@@ -79,7 +79,7 @@ pub(in crate::queue) const SHARES: &[Param] = &[
         name: "pause_above",
         kind: Kind::Bytes,
         default: Fallback::Absent,
-        doc: "Instead of alpha: a lossless class of a link is paused when it has this much beyond what it may always have, however much is free; sooner only where the shared part is full. Left out: by alpha.",
+        doc: "Instead of alpha, a fixed threshold: a lossless class of a link is paused when it uses this much beyond its reserve, however much is free; sooner only if the shared part is full. Left out: by alpha.",
         source: "IEEE 802.1Qbb: thresholds are the switch's; htsim's lossless queues: 15 packets",
         acts: ALWAYS,
     },

@@ -13,7 +13,7 @@ pub const ROUTING: Made<Routing> = Made {
     component: Component {
         section: "routing",
         kind: "adaptive",
-        doc: "Adaptive routing: at every switch a next hop with the least congestion, of which a switch knows only bands, and only as of a while ago.",
+        doc: "Adaptive routing: every switch chooses a next hop whose queue is among the shortest. It knows queue lengths only in four bands, and as they were at the last update.",
         source: "uet-htsim, fat_tree_switch.cpp: ecmp_ar",
         params: &[
             &[
@@ -21,7 +21,7 @@ pub const ROUTING: Made<Routing> = Made {
                     "per",
                     Kind::Choice(&["packet", "flowlet", "hash"]),
                     "packet",
-                    "Each packet takes one of the best; or a flowlet does, if that is strictly better than its last port and a coin flip allows it; or a packet goes by its hash, unless that port is among the worst and a coin flip allows another.",
+                    "\"packet\": each packet takes one of the best ports. \"flowlet\": a flowlet moves to one if it is strictly better than the last port and a coin flip allows it. \"hash\": a packet takes the port of its hash, unless that is among the worst and a coin flip allows another.",
                     "uet-htsim: ecmp_ar by packet or flow, ecmp_host_ar",
                 ),
                 Param::value(
@@ -36,21 +36,21 @@ pub const ROUTING: Made<Routing> = Made {
                     "capacity",
                     Kind::Bytes,
                     "225KB",
-                    "What the bands of a queue are shares of: below 5 %, below 10 %, below 20 %, and above.",
+                    "The queue length of which the bands are shares: below 5 %, below 10 %, below 20 %, and above.",
                     "packetloom; uet-htsim takes each queue's own",
                 ),
                 Param::value(
                     "update_interval",
                     Kind::Time,
                     "0s",
-                    "What is known of a queue is refreshed this often; 0: for every packet.",
+                    "How often a switch updates what it knows of its queues; 0: for every packet.",
                     "packetloom; uet-htsim, queue.cpp: 0.1 us",
                 ),
                 Param::value(
                     "least",
                     Kind::Bytes,
                     "100B",
-                    "Smaller packets go by per-flow ECMP.",
+                    "Packets smaller than this take per-flow ECMP.",
                     "uet-htsim: packets below 100 B are hashed",
                 ),
             ],

@@ -13,7 +13,7 @@ pub(super) const WAY: Made<Way> = Made {
     component: Component {
         section: "routing",
         kind: "mixed",
-        doc: "The source uses an entropy again for each one that came back without a mark, and where there is none takes one as bitmap does.",
+        doc: "The source uses each entropy that came back without a mark once more; if there is none, it takes one as bitmap does.",
         source: "htsim_uec's default",
         params: &[&[ENTROPIES], PENALTIES],
         check: check_penalties,

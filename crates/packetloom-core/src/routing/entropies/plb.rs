@@ -15,7 +15,7 @@ pub(super) const WAY: Made<Way> = Made {
     component: Component {
         section: "routing",
         kind: "plb",
-        doc: "PLB: a flow's packets all have one entropy, and a new one is drawn after several round trips in a row of which most packets were marked or trimmed, or after a timeout; under a transport without ECN, such as tcp, after a timeout only.",
+        doc: "PLB: all packets of a flow have one entropy. A new one is drawn after several consecutive round trips in which most packets were marked or trimmed, or after a timeout; under a transport without ECN, such as tcp, only after a timeout.",
         source: "PLB, SIGCOMM 2022, §3",
         params: &[
             &[ENTROPIES],

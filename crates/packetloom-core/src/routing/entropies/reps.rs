@@ -20,7 +20,7 @@ pub(super) const WAY: Made<Way> = Made {
     component: Component {
         section: "routing",
         kind: "reps",
-        doc: "REPS: the source uses the last entropies that came back without a mark once more each, and draws others where none is left; after a timeout it keeps to those it knows to work (freezing).",
+        doc: "REPS: the source uses each of the last entropies that came back without a mark once more, and draws others if none is left. After a timeout it keeps to those that are known to work (freezing).",
         source: "REPS, arXiv 2407.21625",
         params: &[
             &[ENTROPIES],

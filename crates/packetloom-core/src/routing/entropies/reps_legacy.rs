@@ -12,7 +12,7 @@ pub(super) const WAY: Made<Way> = Made {
     component: Component {
         section: "routing",
         kind: "reps-legacy",
-        doc: "The source uses an entropy again for each one that came back without a mark, in that order; its first packets take them in turn, and where none has come back it draws one.",
+        doc: "The source uses each entropy that came back without a mark once more, in that order. Its first packets take entropies in turn; later, if none has come back, it draws one.",
         source: "REPS, arXiv 2407.21625; htsim_uec: reps_legacy",
         params: &[&[ENTROPIES]],
         check,

@@ -76,8 +76,8 @@ pub const PLACEMENT_PARAMS: &[Param] = &[
         name: "server",
         kind: Kind::Count(1),
         default: Absent,
-        doc: "How many ranks that follow each other share a server, for hierarchical and rail-ring, and for NCCL. Left out: as the \
-              topology and the placement have it, in whatever order.",
+        doc: "How many consecutive ranks share a server, for hierarchical and rail-ring, and for NCCL. Left out: as \
+              the topology and the placement say.",
         source: "packetloom",
         acts: BY_SERVERS,
     },
@@ -93,7 +93,7 @@ pub const PLACEMENT_PARAMS: &[Param] = &[
         name: "channels",
         kind: Kind::Count(1),
         default: Default("1"),
-        doc: "In how many equal parts that are under way at once a collective operation is carried out.",
+        doc: "The number of equal parts of a collective operation that are under way at once.",
         source: "NCCL",
         acts: &[COLLECTIVE, library::PLAIN],
     },
@@ -101,8 +101,8 @@ pub const PLACEMENT_PARAMS: &[Param] = &[
         name: "chunks",
         kind: Kind::Count(1),
         default: Default("1"),
-        doc: "In how many pieces, one after the other, each of these is carried out: a rank passes on one piece \
-              while it receives the next. Two at most are between two ranks at once.",
+        doc: "The number of pieces, one after the other, of each part: a rank passes on one piece while it receives \
+              the next. At most two are between two ranks at once.",
         source: "NCCL",
         acts: &[COLLECTIVE, library::PLAIN],
     },
@@ -134,8 +134,8 @@ pub const PLACEMENT_PARAMS: &[Param] = &[
         name: "gap",
         kind: Kind::Time,
         default: Default("0us"),
-        doc: "How long a host's NIC rests after a message before it sends the next, and between two that it receives: \
-              LogP's g. The host computes meanwhile.",
+        doc: "How long a host's NIC pauses between two messages that it sends, and between two that it receives: \
+              LogP's g. The host can compute meanwhile.",
         source: "Culler et al., PPoPP 1993; LogGOPSim: sends and receives have a gap each",
         acts: &[library::SENT],
     },

@@ -78,7 +78,7 @@ pub const COMPONENTS: &[Component] = &[
     Component {
         section: "sizes",
         kind: "uniform",
-        doc: "Any whole number of bytes between two sizes, both included, evenly.",
+        doc: "A whole number of bytes drawn uniformly between two sizes, both included.",
         source: "packetloom",
         params: &[&[
             Param {

@@ -21,7 +21,7 @@ pub const ROUTING: Made<Routing> = Made {
     component: Component {
         section: "routing",
         kind: "conga",
-        doc: "CONGA: at the switch of the sender each flowlet takes the path whose most congested link is the least congested, as the switches of the receivers feed back.",
+        doc: "CONGA: the sender's switch puts each flowlet on the path whose most congested link is the least congested, by feedback from the receivers' switches.",
         source: "CONGA, SIGCOMM 2014, §3",
         params: &[
             &[
@@ -52,7 +52,7 @@ pub const ROUTING: Made<Routing> = Made {
                     "cap",
                     Kind::Flag,
                     "true",
-                    "Whether the metric is at most 2^bits - 1; a link that carries more than its rate for a while gives more.",
+                    "Whether the metric is limited to 2^bits - 1. A link whose estimate exceeds its rate would give more.",
                     "CONGA §3.2; ConWeave's ns-3 simulator has no cap",
                 ),
                 Param::value(
@@ -66,14 +66,14 @@ pub const ROUTING: Made<Routing> = Made {
                     "ageing",
                     Kind::Choice(&["exact", "ticks"]),
                     "exact",
-                    "When a path's age is looked at: whenever it is considered; or once in max_age from the switch's first packet on, so that what it knows may be up to twice as old.",
+                    "When a path's age is checked: whenever the path is considered; or once per max_age, counted from the switch's first packet, so that feedback may be up to twice as old.",
                     "CONGA §3.3; ConWeave's ns-3 simulator, AgingEvent: ticks",
                 ),
                 Param::value(
                     "candidates",
                     Kind::Count(0),
                     "0",
-                    "How many paths, which follow each other from a random one on, a flowlet may take; the first do not follow the last. 0: all.",
+                    "How many paths a flowlet chooses from: this many with consecutive numbers from a random one on, without wrapping around. 0: all.",
                     "CONGA §3.5: all; ConWeave's ns-3 simulator, GetBestPath: 4",
                 ),
                 Param::value(
@@ -87,7 +87,7 @@ pub const ROUTING: Made<Routing> = Made {
                     "balances",
                     Kind::Choice(&["all", "data"]),
                     "all",
-                    "Which packets: all, or data only, while the others go by per-flow ECMP and carry no feedback.",
+                    "Which packets it balances: all, or data only; the others then take per-flow ECMP and carry no feedback.",
                     "CONGA §3: all; ConWeave's ns-3 simulator: data",
                 ),
             ],

@@ -28,7 +28,7 @@ pub const ROUTING: Made<Routing> = Made {
     component: Component {
         section: "routing",
         kind: "hedera",
-        doc: "Hedera: per-flow ECMP, but large flows get paths of a central scheduler, which polls the switches of senders.",
+        doc: "Hedera: per-flow ECMP, but a central scheduler, which polls the senders' switches, chooses the paths of large flows.",
         source: "Hedera, NSDI 2010, §4",
         params: &[
             &[
@@ -36,14 +36,14 @@ pub const ROUTING: Made<Routing> = Made {
                     "interval",
                     Kind::Time,
                     "5s",
-                    "How often the scheduler asks which flows are large; write less where flows last less.",
+                    "How often the scheduler asks which flows are large; it should be less than such flows last.",
                     "Hedera §5: five seconds",
                 ),
                 Param::value(
                     "delay",
                     Kind::Time,
                     "1ms",
-                    "From when switches are asked until the new paths hold; at most half of the interval.",
+                    "The time from a poll until the new paths are in use; at most half of the interval.",
                     "packetloom",
                 ),
                 Param::value(

@@ -10,7 +10,7 @@ pub const COMPONENTS: &[Component] = &[
     Component {
         section: "library",
         kind: "plain",
-        doc: "Collective operations are carried out as the workload's own parameters say.",
+        doc: "The workload's own parameters say how collective operations are carried out.",
         source: "packetloom",
         params: &[],
         check: anything,
@@ -90,7 +90,7 @@ const PARAMS: &[Param] = &[
         name: "min_channels",
         kind: Kind::Count(1),
         default: Default("1"),
-        doc: "Use so many channels at least, of as many as an operation's size fills.",
+        doc: "The least number of channels, as far as an operation's size fills them.",
         source: "NCCL_MIN_NCHANNELS",
         acts: ALWAYS,
     },
@@ -98,7 +98,7 @@ const PARAMS: &[Param] = &[
         name: "max_channels",
         kind: Kind::Count(1),
         default: Default("64"),
-        doc: "Use so many channels at most.",
+        doc: "The greatest number of channels.",
         source: "NCCL_MAX_NCHANNELS; MAXCHANNELS of src/include/device.h",
         acts: ALWAYS,
     },
@@ -131,7 +131,7 @@ const PARAMS: &[Param] = &[
         name: "call_cost",
         kind: Kind::Time,
         default: Absent,
-        doc: "What a rank takes before it begins with an operation: launch, and what else a call takes. Left out: the \
+        doc: "The time before a rank begins an operation: the launch, and the other costs of a call. Left out: the \
               cost model's base latency of the algorithm and protocol.",
         source: "NCCL 2.30.7, src/graph/tuning.cc: baseLatencies; of sends, which it has not, a ring's",
         acts: &[PACKETS],
@@ -140,9 +140,9 @@ const PARAMS: &[Param] = &[
         name: "network_cost",
         kind: Kind::Time,
         default: Absent,
-        doc: "From when a message of another server has come until the accelerator has passed it on: proxy, flags, and \
-              the accelerator's own work. Left out: the cost model's latency of a hop between servers, less what a \
-              byte takes to the nearest host of another server, as the network takes that itself.",
+        doc: "The time from the arrival of a message from another server until the accelerator has passed it on: \
+              proxy, flags, and the accelerator's own work. Left out: the cost model's latency of a hop between \
+              servers, less the time of a byte to the nearest host of another server, which the network adds itself.",
         source: "NCCL 2.30.7, src/graph/tuning.cc: hwLatencies",
         acts: &[PACKETS],
     },
@@ -150,7 +150,7 @@ const PARAMS: &[Param] = &[
         name: "inside_cost",
         kind: Kind::Time,
         default: Absent,
-        doc: "The same as network_cost for a message from the same server, less what a byte takes to a neighbour.",
+        doc: "The same as network_cost for a message from the same server, less the time of a byte to a neighbour.",
         source: "NCCL 2.30.7, src/graph/tuning.cc: hwLatencies, and what posting takes in rings among servers",
         acts: &[PACKETS],
     },
@@ -158,7 +158,7 @@ const PARAMS: &[Param] = &[
         name: "channel_rate",
         kind: Kind::Rate,
         default: Absent,
-        doc: "What the accelerator moves for one channel at most, of what it sends. Left out: links alone bound it.",
+        doc: "The greatest rate at which the accelerator sends for one channel. Left out: only links bound it.",
         source: "measured: 13 to 20 GB/s for a channel over 400 Gb/s (NVIDIA/nccl issue 2409)",
         acts: &[PACKETS],
     },
