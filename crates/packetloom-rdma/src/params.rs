@@ -142,7 +142,7 @@ pub const fn core(d: Defaults) -> [Param; 24] {
         Param::optional(
             "chunk",
             Kind::Count(2),
-            "With go-back-n: go back to the start of a chunk of this many packets, of which acknowledgements count whole ones only; left out: to the missing packet.",
+            "With go-back-n: go back to the start of a chunk of this many packets, and acknowledge whole chunks only; left out: to the missing packet.",
             "HPCC's simulator: L2_BACK_TO_ZERO, L2_CHUNK_SIZE",
         ).acts(GO_BACK),
         Param::optional(

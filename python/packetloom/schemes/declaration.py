@@ -238,7 +238,7 @@ class Data:
 
 
 class Labels:
-    """What switches go by, in a packet."""
+    """The fields of a packet that switches use."""
 
     traffic_class: int
     """The traffic class, from 0 to 255."""
@@ -260,7 +260,7 @@ class Arrival:
     priority: int
     """As its sender wrote them."""
     markable: int
-    """1 if its sender goes by marks."""
+    """1 if its sender reacts to marks."""
     marked: int
     """1 if another switch has marked it."""
     now_ps: int
@@ -281,7 +281,7 @@ class Departure:
     priority: int
     """As its sender wrote them."""
     markable: int
-    """1 if its sender goes by marks."""
+    """1 if its sender reacts to marks."""
     marked: int
     """1 if it has been marked."""
     lane: int
@@ -307,7 +307,7 @@ class Queue:
     """The time."""
 
     def mark(self) -> None:
-        """Marks the packet that arrives or leaves, if its sender goes by marks."""
+        """Marks the packet that arrives or leaves, if its sender reacts to marks."""
 
     def drop(self) -> None:
         """Drops it."""
@@ -430,7 +430,7 @@ class RateControl:
     """
 
     ecn: ClassVar[bool] = False
-    """Whether it goes by marks: its data packets may be marked, and receivers report that."""
+    """Whether it reacts to marks: its data packets may be marked, and receivers report that."""
     moves_pending: ClassVar[bool] = False
     """Whether a new rate moves a packet that waits for its time; otherwise it holds from the packet after that one."""
 

@@ -11,7 +11,7 @@ pub(super) const CAPACITY: Param = Param {
     name: "capacity",
     kind: Kind::Buffer,
     default: Fallback::Absent,
-    doc: "What may wait beside the packet in service, in bytes or packets; left out: no limit.",
+    doc: "How much may wait, without the packet in service, in bytes or packets; left out: no limit.",
     source: "packetloom",
     acts: ALWAYS,
 };

@@ -29,7 +29,7 @@ const COMPONENT: Component = Component {
             name: "capacity",
             kind: Kind::Bytes,
             default: Fallback::Value("22.5KB"),
-            doc: "What may wait beside the packet in service.",
+            doc: "How much may wait, without the packet in service.",
             source: "pFabric §3: 22.5 KB",
             acts: ALWAYS,
         },

@@ -24,7 +24,7 @@ const COMPONENT: Component = Component {
         name: "capacity",
         kind: Holding::Bytes,
         default: Fallback::Value("1MB"),
-        doc: "What may wait beside the packet in service.",
+        doc: "How much may wait, without the packet in service.",
         source: "packetloom: room for 666 flows with a packet each (NUMFabric's ns-3 code never fills its 450 MB)",
         acts: ALWAYS,
     }]],

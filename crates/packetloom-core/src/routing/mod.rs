@@ -198,7 +198,7 @@ const ROUTINGS: &[Made<Routing>] = &[
         component: Component {
             section: "routing",
             kind: "controller",
-            doc: "A central controller chooses the path of each packet: of the transports, syn has one that does.",
+            doc: "A central controller chooses the path of each packet, as that of the transport syn does.",
             source: "SYN and ASY §II-A",
             params: &[],
             check: anything,

@@ -9,7 +9,7 @@ pub const PARAMS: &[Param] = &[
         name: "penalties",
         kind: Kind::Flag,
         default: Fallback::Value("false"),
-        doc: "Whether a path on which packets are trimmed or lost far more often than on the others is left out for a while. Of the transports, ndp reports the fate of its packets.",
+        doc: "Whether a path on which packets are trimmed or lost far more often than on the others is left out for a while. It needs the transport ndp, which reports the fate of its packets to it.",
         source: "NDP §3.2.3: outliers are temporarily removed; optional here",
         acts: ALWAYS,
     },

@@ -10,7 +10,7 @@ use crate::spec::{ALWAYS, Complaint, Component, Kind, Param, Values};
 pub const COMPONENT: Component = Component {
     section: "arrivals",
     kind: "collective",
-    doc: "A collective operation among hosts: its flows wait for one another as its algorithm has it. Results have its completion time and bus bandwidth.",
+    doc: "A collective operation among hosts: its flows wait for one another as its algorithm requires. Results have its completion time and bus bandwidth.",
     source: "Thakur et al., IJHPCA 2005",
     params: &[
         &[
@@ -42,12 +42,13 @@ pub const COMPONENT: Component = Component {
                     "rail-ring",
                 ]),
                 default: Absent,
-                doc: "How: round the ring (the default; broadcast and reduce along a chain, which chunks make a \
-                      pipeline); by recursive halving and doubling; by trees (all-reduce by two binary ones, broadcast and \
-                      reduce by a binomial one); everything to everyone at once (\"direct\", for all-to-all the \
-                      default), or one after the other, to the next neighbour first (\"in-turn\"); or first inside \
-                      servers, then among the hosts of the same place in all servers (\"hierarchical\"); or round as many \
-                      rings as servers have hosts, each of which leaves them by another NIC (\"rail-ring\").",
+                doc: "How it is carried out. \"ring\" (the default): round a ring; broadcast and reduce along a \
+                      chain, pipelined by chunks. \"halving-doubling\": by recursive halving and doubling. \"tree\": \
+                      all-reduce by two binary trees, broadcast and reduce by a binomial one. \"direct\" (the \
+                      default of all-to-all): everything to everyone at once. \"in-turn\": to one after the other, \
+                      the next neighbour first. \"hierarchical\": first inside servers, then among the hosts at the \
+                      same place in all servers. \"rail-ring\": round as many rings as servers have hosts, each \
+                      leaving the servers by another NIC.",
                 source: "Thakur et al. §4; Sanders et al. 2009; BlueConnect, MLSys 2019; NCCL's channels",
                 acts: ALWAYS,
             },

@@ -53,7 +53,7 @@ pub const COMPONENT: Component = Component {
                 name: "messages",
                 kind: Kind::Count(1),
                 default: Default("1"),
-                doc: "In how many messages at once they are sent.",
+                doc: "The number of concurrent messages in which they are sent.",
                 source: "the draft's queue pairs",
                 acts: ALWAYS,
             },

@@ -48,8 +48,8 @@ pub const COMPONENT: Component = Component {
                 name: "experts",
                 kind: Kind::Count(1),
                 default: Default("1"),
-                doc: "The degree of expert parallelism: so many neighbouring data parallel ranks exchange tokens in each \
-                      layer, to the experts and back, forward and backward.",
+                doc: "The degree of expert parallelism: this many neighbouring data parallel ranks exchange tokens \
+                      in each layer, to the experts and back, forward and backward.",
                 source: "Lepikhin et al., GShard 2020",
                 acts: ALWAYS,
             },

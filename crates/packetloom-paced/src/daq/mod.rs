@@ -65,7 +65,7 @@ const PARAMS: &[Param] = &[
         name: "max_queue",
         kind: Holds::Time,
         default: Fallback::Value("5ms"),
-        doc: "Q: a flow's window grows while no queue on its path would take longer than this. At one round trip the link runs empty when windows are quartered, and the queue is too short for its order to matter.",
+        doc: "Q: a flow's window grows while no queue on its path would take longer than this to drain. At one round trip the link runs empty when windows are quartered, and queues are too short for their order to matter.",
         source: "packetloom: a quarter of DAQ §III's mean deadline (the paper gives none)",
         acts: ALWAYS,
     },

@@ -41,7 +41,7 @@ const PARAMS: &[Param] = &[
         name: "weights",
         kind: Kind::List(&Kind::Number(0.001, 1_000.0)),
         default: Fallback::Absent,
-        doc: "Of alpha-fair: w, one for each traffic class, in the order of the workloads' class numbers. Left out: 1.",
+        doc: "With alpha-fair: w, one for each traffic class, in the order of the workloads' class numbers. Left out: 1.",
         source: "NUMFabric (SIGCOMM 2016) table 1: weighted alpha-fairness",
         acts: ALWAYS,
     },

@@ -66,7 +66,7 @@ const PARAMS: &[Param] = &[
     own(
         "decrease_interval",
         Kind::Time,
-        "Of mellanox: a rate is cut at most this often. Left out: 4us.",
+        "With mellanox: a rate is cut at most this often. Left out: 4us.",
         "HPCC's run.py: RATE_DECREASE_INTERVAL 4",
     ),
     own(
@@ -78,7 +78,7 @@ const PARAMS: &[Param] = &[
     own(
         "byte_counter",
         Kind::Bytes,
-        "Of paper: the bytes sent between two steps of increase. Left out: 10MB.",
+        "With paper: the bytes sent between two steps of increase. Left out: 10MB.",
         "DCQCN §5: B = 10 MB",
     ),
     own(
@@ -108,13 +108,13 @@ const PARAMS: &[Param] = &[
     own(
         "clamp_target_rate",
         Kind::Flag,
-        "Of mellanox: a cut always takes the rate as the new target, even if there was no increase since the last cut. Left out: false.",
+        "With mellanox: a cut always takes the rate as the new target, even if there was no increase since the last cut. Left out: false.",
         "HPCC's run.py: CLAMP_TARGET_RATE 0",
     ),
     own(
         "rate_on_first_cnp",
         Kind::Number(0.001, 1.0),
-        "Of mellanox: the share of its rate that a flow keeps at its first CNP. Left out: 1.",
+        "With mellanox: the share of its rate that a flow keeps at its first CNP. Left out: 1.",
         "HPCC's simulator: RateOnFirstCnp 1.0",
     ),
 ];

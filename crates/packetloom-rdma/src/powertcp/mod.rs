@@ -35,7 +35,7 @@ const FLOWS: Param = Param {
     name: "flows",
     kind: Kind::Count(0),
     default: Fallback::Absent,
-    doc: "Of paper: the number of flows by which the bandwidth-delay product of the host's link is divided to give what each step adds (beta). Left out: 10.",
+    doc: "With paper: the number of flows by which the bandwidth-delay product of the host's link is divided to give what each step adds (beta). Left out: 10.",
     source: "PowerTCP (NSDI 2022); the authors' Linux module: update_beta, expected_flows 10",
     acts: ALWAYS,
 };
@@ -43,7 +43,7 @@ const ADDITIVE: Param = Param {
     name: "additive_increase",
     kind: Kind::Rate,
     default: Fallback::Absent,
-    doc: "Of ns3-datacenter: what each step adds to the rate. Left out: 150Mbps.",
+    doc: "With ns3-datacenter: what each step adds to the rate. Left out: 150Mbps.",
     source: "inet-tub/ns3-datacenter: UpdateRatePower",
     acts: ALWAYS,
 };
@@ -71,7 +71,7 @@ const PARAMS: &[Param] = &[
         name: "utilisation",
         kind: Kind::Number(0.01, 1.0),
         default: Fallback::Absent,
-        doc: "Of ns3-datacenter: how much of each link is to be in use (eta). Left out: 0.95.",
+        doc: "With ns3-datacenter: the target utilisation of each link (eta). Left out: 0.95.",
         source: "inet-tub/ns3-datacenter, examples/PowerTCP: U_TARGET 0.95",
         acts: ALWAYS,
     },

@@ -145,8 +145,8 @@ const PARAMS: &[Param] = &[
         name: "lead",
         kind: Holds::Time,
         default: Fallback::Absent,
-        doc: "How long after the arbiter's decision a batch begins, by clocks that agree; where the allocation comes \
-              later, it begins then. So 0us has batches begin as allocations arrive. Left out: as long as a batch.",
+        doc: "How long after the arbiter's decision a batch begins, by synchronised clocks; if the allocation \
+              arrives later, it begins then. With 0us batches begin as allocations arrive. Left out: as long as a batch.",
         source: "Fastpass §4: synchronised clocks; YAPS: on arrival",
         acts: ALWAYS,
     },

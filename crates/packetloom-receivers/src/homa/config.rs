@@ -235,19 +235,19 @@ pub const PARAMS: &[Param] = &[
     own(
         "max_incoming",
         Holds::Bytes,
-        "Of linux: how much may be in flight to a host; each message's window is this over one more than there are granted ones. Left out: 400000B.",
+        "With linux: how much may be in flight to a host; each message's window is this over one more than there are granted ones. Left out: 400000B.",
         "HomaModule: max_incoming, window_param 0",
     ),
     own(
         "fifo_share",
         Holds::Number(0.0, 0.5),
-        "Of linux: this share of what is granted goes to the oldest message. Left out: 0.05.",
+        "With linux: this share of what is granted goes to the oldest message. Left out: 0.05.",
         "HomaModule: grant_fifo_fraction 50",
     ),
     own(
         "fifo_grant",
         Holds::Bytes,
-        "Of linux: this much of it at once. Left out: 50000B.",
+        "With linux: this much of it at once. Left out: 50000B.",
         "HomaModule: fifo_grant_increment",
     ),
     Param {

@@ -25,8 +25,8 @@ pub const COMPONENT: Component = Component {
                 name: "estimator",
                 kind: Kind::Choice(&["active", "backlog", "arrivals"]),
                 default: Fallback::Value("active"),
-                doc: "The offered rate of a queue that is not empty: 1; what waits in it over the window; or what came \
-                      into it lately, each byte forgotten exponentially over the window.",
+                doc: "The offered rate of a queue that is not empty: 1; what waits in it over the window; or what \
+                      arrived in it lately, as an exponential average over the window.",
                 source: "packetloom: SYN and ASY does not say how offered rates are estimated",
                 acts: ALWAYS,
             },

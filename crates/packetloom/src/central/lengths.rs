@@ -41,7 +41,7 @@ const BIMODAL: Made<Build> = plain(
 const LENGTHS: &[Made<Build>] = &[
     plain(
         "full",
-        "Every packet has 1500 B, but a flow's last.",
+        "Every packet has 1500 B, except a flow's last.",
         "SYN and ASY §III-C: bulk data transfers",
         |_| Lengths::Full,
     ),

@@ -228,7 +228,7 @@ pub const MEASURE: Component = Component {
             "by_class",
             Kind::Flag,
             Fallback::Value("false"),
-            "Sample each traffic class at every port, too: data sent, what waits of it, credits in use.",
+            "Sample each traffic class at every port, too: data sent, its queue, credits in use.",
         ),
         param(
             "pauses",

@@ -41,7 +41,7 @@ const COMPONENT: Component = Component {
         Param::optional(
             "alpha",
             Kind::Number(0.0, 1_000_000.0),
-            "By how much p' is corrected for each second that the delay is above the target; left out: 0.16 for \"linux\", 0.15 for \"rfc9332\".",
+            "How much p' is raised for each second that the delay is above the target; left out: 0.16 for \"linux\", 0.15 for \"rfc9332\".",
             "Linux: 41/256; RFC 9332 Appendix A.1: 0.1 Tupdate / RTT_max^2",
         ),
         Param::optional(

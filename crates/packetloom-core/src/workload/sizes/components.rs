@@ -36,7 +36,7 @@ pub const COMPONENTS: &[Component] = &[
                 kind: Kind::Choice(&["linear", "step"]),
                 default: Absent,
                 doc: "What is drawn between points: any size evenly, or the upper point's. \
-                      Left out: what the file says, for points linear.",
+                      Left out: what the file says; for points, linear.",
                 source: "packetloom",
                 acts: ALWAYS,
             },
@@ -45,7 +45,7 @@ pub const COMPONENTS: &[Component] = &[
                 kind: Kind::Choice(&["none", "up-to-packets", "to-packets"]),
                 default: Absent,
                 doc: "Whether a drawn size becomes whole packets, up or to the nearest. \
-                      Left out: what the file says, for points none.",
+                      Left out: what the file says; for points, none.",
                 source: "packetloom",
                 acts: ALWAYS,
             },
