@@ -241,7 +241,7 @@ SETS: list[HardwareSet] = [
             median=0.10,
             judged_from=MIB,
             missed=Missed(
-                why="between two accelerators a third of the NVLinks are there, which the model can't be told; and "
+                why="between two accelerators a third of the NVLinks are there, for which the model has no input; and "
                 "channels carry less than it has",
                 median=error,
             ),
