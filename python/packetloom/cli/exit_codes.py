@@ -1,4 +1,4 @@
-"""Exit codes beside 0: docs/reliability.md says when each comes."""
+"""Exit codes beside 0: docs/results.md says when each comes."""
 
 MISTAKE = 2
 STALLED = 3
