@@ -71,8 +71,8 @@ pub struct Config {
     pub(super) ack_delay: Time,
     /// How queue pairs are connected and kept; `None` where they are open.
     pub(super) connections: Option<connections::Rule>,
-    /// Whether all flows from one host to another share a queue pair.
-    pub(super) in_order: bool,
+    /// How many queue pairs all flows from one host to another share, where they do.
+    pub(super) in_order: Option<u16>,
     window: Window,
     variable_window: bool,
     base_rtt: Option<Time>,
@@ -108,7 +108,7 @@ impl Config {
             ack_every: values.count_u32("ack_every"),
             ack_delay: values.time("ack_delay"),
             connections: connections::Rule::of(values),
-            in_order: values.component(connections::PARAM.name).kind == "in-order",
+            in_order: connections::shared(values),
             window: match values.get("window_bytes") {
                 Value::Bytes(bytes) => Window::Fixed(*bytes),
                 _ => values.meaning("window", &[("none", Window::None), ("bdp", Window::Bdp)]),

@@ -148,7 +148,7 @@ pub struct Rdma<C: Control> {
     started: BTreeMap<HostId, u16>,
     /// `None` where queue pairs are open.
     connected: Option<Box<Connected<C>>>,
-    /// Where all flows from one host to another share a queue pair.
+    /// Where all flows from one host to another share a queue pair, or a number of them.
     in_order: Option<Box<InOrder<C>>>,
 }
 
@@ -212,7 +212,7 @@ impl<C: Control> Scheme for Rdma<C> {
         Rdma {
             finished: setup.config.finished(),
             connected: Connected::new(&setup.config),
-            in_order: setup.config.in_order.then(|| Box::new(InOrder::new())),
+            in_order: setup.config.in_order.map(|pairs| Box::new(InOrder::new(pairs))),
             setup: setup.clone(),
             senders: FlowTable::default(),
             rota: Rota::default(),
@@ -459,17 +459,17 @@ impl<C: Control> Rdma<C> {
             }
         }
         self.rota.served(&pair.turn);
-        let dst = pair.flow.dst;
+        let way = (pair.flow.dst, *number);
         self.settle(flow, context);
         if self.in_order.is_some() {
-            self.hand_over(dst, context);
+            self.hand_over(way, context);
         }
     }
 
     fn answered(&mut self, packet: &Of<C>, context: &mut Host<'_, C>) {
         let Setup { config, settings } = &*self.setup;
         let flow = packet.flow;
-        let Some(Sender { pair, control, .. }) = self.senders.get_mut(flow) else {
+        let Some(Sender { pair, control, number, .. }) = self.senders.get_mut(flow) else {
             return self.answered_behind(packet, context);
         };
         let (header, now) = (&packet.header, context.now);
@@ -507,9 +507,10 @@ impl<C: Control> Rdma<C> {
             plans.answer_comes(now);
             plans.moved(now, pair.pace().unwrap_or(Time::NEVER));
         }
+        let way = (packet.src, *number);
         self.settle(flow, context);
         if self.in_order.is_some() {
-            self.hand_over(packet.src, context);
+            self.hand_over(way, context);
         }
         self.serve(context);
     }
@@ -572,7 +573,7 @@ impl<C: Control> Rdma<C> {
                 arrivals.be_quiet_until(connected.begins(packet));
             }
             if let Some(order) = &self.in_order {
-                arrivals.be_quiet_until(order.begins(packet.src));
+                arrivals.be_quiet_until(order.begins((packet.src, header.pair)));
             }
             let new = Receiver { arrivals, last: answered };
             self.receivers.insert(flow, new);
@@ -599,7 +600,7 @@ impl<C: Control> Rdma<C> {
                 connected.ends(packet, receiver.arrivals.quiet_until(), config);
             }
             if let Some(order) = &mut self.in_order {
-                order.ends(packet.src, receiver.arrivals.quiet_until());
+                order.ends((packet.src, header.pair), receiver.arrivals.quiet_until());
             }
             self.receivers.remove(flow);
             self.finished.add(context.now, flow, packets);

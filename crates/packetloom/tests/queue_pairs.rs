@@ -308,12 +308,29 @@ fn messages_of_one_queue_pair_share_its_window() {
 }
 
 #[test]
+fn flows_are_dealt_to_queue_pairs_in_turn() {
+    let messages = [[0, 1, 4_000, 0]; 6];
+    let ends = |connections: &str| {
+        let outcome = outcome(&with("roce", connections), "in-order-several.csv", &messages, "");
+        outcome.flows.iter().map(|row| (row.delivered, row.closed)).collect::<Vec<_>>()
+    };
+    // As many as there are flows: each has its own, as where queue pairs are open.
+    assert_eq!(ends(r#"{ kind = "in-order", queue_pairs = 6 }"#), ends(r#""open""#));
+    // Two take turns at the NIC, so the first two end together, and then the next two.
+    let two = ends(r#"{ kind = "in-order", queue_pairs = 2 }"#);
+    let one = ends(r#""in-order""#);
+    assert!(two[0] > one[0] && two[1] == one[1] && two[2] > one[2] && two[3] == one[3], "{two:?} {one:?}");
+}
+
+#[test]
 fn what_is_lost_of_one_message_is_sent_again_before_those_behind_it() {
     let messages: Vec<[u64; 4]> = (0..40).map(|nth| [0, 1 + nth % 2, 3_000 * (1 + nth % 7), 0]).collect();
     let fault = "[[fault]]\nkind = \"corruption\"\nprobability = 0.02\n";
     for recovery in [r#", recovery = "go-back-n", rto = "100us""#, r#", recovery = "irn""#] {
-        for transport in ["roce", "dcqcn", "hpcc"] {
-            let outcome = outcome(&in_order(transport, recovery), "in-order-lost.csv", &messages, fault);
+        for (transport, pairs) in [("roce", 1), ("dcqcn", 1), ("hpcc", 1), ("dcqcn", 3)] {
+            let of_pairs = format!("connections = {{ kind = \"in-order\", queue_pairs = {pairs} }}");
+            let scheme = in_order(transport, recovery).replace("connections = \"in-order\"", &of_pairs);
+            let outcome = outcome(&scheme, "in-order-lost.csv", &messages, fault);
             let sent_again: u64 = outcome.flows.iter().map(|row| u64::from(row.report.retransmissions)).sum();
             assert!(sent_again > 0, "{transport}{recovery}");
             for row in &outcome.flows {

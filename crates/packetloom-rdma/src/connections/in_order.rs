@@ -1,6 +1,6 @@
-//! One queue pair between each two hosts, whose send queue holds the messages of all flows from one to the other: they
-//! follow each other on the wire, in the order in which they began (InfiniBand specification vol. 1, §9.2.3 and
-//! §10.8.3.3).
+//! One queue pair between each two hosts, or several to which flows are dealt in turn. Its send queue holds the messages
+//! of its flows: they follow each other on the wire, in the order in which they began (InfiniBand specification vol. 1,
+//! §9.2.3 and §10.8.3.3).
 //!
 //! A message begins when the last packet of the one before has begun, without waiting for its acknowledgement. The window,
 //! the pace and the state of the congestion control are the queue pair's. When a packet of an earlier message is lost,
@@ -43,13 +43,20 @@ struct Queue<C> {
     idle: Option<Idle<C>>,
 }
 
+/// A queue pair: the other host, and which of those to it.
+pub type Way = (HostId, u16);
+
 /// The queue pairs of a host.
 pub struct InOrder<C> {
-    queues: BTreeMap<HostId, Queue<C>>,
-    /// The receivers of the flows that are not [`Rdma::senders`]'s.
-    others: BTreeMap<FlowId, HostId>,
+    queues: BTreeMap<Way, Queue<C>>,
+    /// The queue pairs of the flows that are not [`Rdma::senders`]'s.
+    others: BTreeMap<FlowId, Way>,
     /// As a receiver: until when queue pairs send no CNP, by who sends to them.
-    quiet_until: BTreeMap<HostId, Time>,
+    quiet_until: BTreeMap<Way, Time>,
+    /// How many there are to each host.
+    count: u16,
+    /// To each host, which of them has the next flow.
+    next: BTreeMap<HostId, u16>,
 }
 
 impl Waiting {
@@ -62,17 +69,32 @@ impl Waiting {
 }
 
 impl<C> InOrder<C> {
-    pub fn new() -> InOrder<C> {
-        InOrder { queues: BTreeMap::new(), others: BTreeMap::new(), quiet_until: BTreeMap::new() }
+    /// So many queue pairs to each host.
+    pub fn new(count: u16) -> InOrder<C> {
+        InOrder {
+            queues: BTreeMap::new(),
+            others: BTreeMap::new(),
+            quiet_until: BTreeMap::new(),
+            count,
+            next: BTreeMap::new(),
+        }
     }
 
-    /// As a receiver: until when a sender's next message is not answered by a CNP.
-    pub fn begins(&self, from: HostId) -> Time {
+    /// The queue pair of a host's next flow.
+    fn deal(&mut self, dst: HostId) -> Way {
+        let next = self.next.entry(dst).or_default();
+        let number = *next;
+        *next = (number + 1) % self.count;
+        (dst, number)
+    }
+
+    /// As a receiver: until when a queue pair's next message is not answered by a CNP.
+    pub fn begins(&self, from: Way) -> Time {
         self.quiet_until.get(&from).copied().unwrap_or(Time::ZERO)
     }
 
-    /// A sender's message ended.
-    pub fn ends(&mut self, from: HostId, quiet_until: Time) {
+    /// A queue pair's message ended.
+    pub fn ends(&mut self, from: Way, quiet_until: Time) {
         let known = self.quiet_until.entry(from).or_default();
         *known = quiet_until.max(*known);
     }
@@ -130,31 +152,32 @@ impl<C: Control> Rdma<C> {
     pub(crate) fn start_in_order(&mut self, flow: Flow, context: &mut Host<'_, C>) {
         let Some(order) = &mut self.in_order else { return };
         let new = || Queue { head: None, behind: VecDeque::new(), waiting: VecDeque::new(), idle: None };
-        let queue = order.queues.entry(flow.dst).or_insert_with(new);
+        let way = order.deal(flow.dst);
+        let queue = order.queues.entry(way).or_insert_with(new);
         queue.waiting.push_back(Waiting::New(flow));
-        order.others.insert(flow.id, flow.dst);
-        self.hand_over(flow.dst, context);
+        order.others.insert(flow.id, way);
+        self.hand_over(way, context);
         self.serve(context);
     }
 
     /// Lets the next message of a queue pair send, if there is one and the one before has sent everything.
     #[cold]
-    pub(crate) fn hand_over(&mut self, dst: HostId, context: &mut Host<'_, C>) {
-        while let Some(next) = self.takes_next(dst, context.now) {
+    pub(crate) fn hand_over(&mut self, way: Way, context: &mut Host<'_, C>) {
+        while let Some(next) = self.takes_next(way, context.now) {
             self.settle(next, context);
         }
     }
 
-    fn takes_next(&mut self, dst: HostId, now: Time) -> Option<FlowId> {
-        let queue = self.in_order.as_mut()?.queues.get_mut(&dst)?;
+    fn takes_next(&mut self, way: Way, now: Time) -> Option<FlowId> {
+        let queue = self.in_order.as_mut()?.queues.get_mut(&way)?;
         let has_sent = |flow| self.senders.get(flow).is_none_or(|sender| sender.pair.has_sent_all());
         if queue.waiting.is_empty() || !queue.head.is_none_or(has_sent) {
             return None;
         }
-        let idle = self.put_behind(dst, now);
+        let idle = self.put_behind(way, now);
         let Idle { left, control, number } = idle.unwrap_or_else(|| {
-            let place = self.create_pair(dst);
-            let path = self.setup.config.path(&Flow { dst, ..self.first_waiting(dst) });
+            let place = self.create_pair(way.0);
+            let path = self.setup.config.path(&self.first_waiting(way));
             Idle {
                 left: Left::nothing(place.turn, now),
                 control: C::new(&self.setup.settings, &path),
@@ -162,7 +185,7 @@ impl<C: Control> Rdma<C> {
             }
         });
         let order = self.in_order.as_mut()?;
-        let queue = order.queues.get_mut(&dst)?;
+        let queue = order.queues.get_mut(&way)?;
         let mut pair = match queue.waiting.pop_front()? {
             Waiting::New(flow) => {
                 let config = &self.setup.config;
@@ -184,21 +207,21 @@ impl<C: Control> Rdma<C> {
         Some(flow)
     }
 
-    fn first_waiting(&self, dst: HostId) -> Flow {
-        let queue = self.in_order.as_ref().and_then(|order| order.queues.get(&dst));
+    fn first_waiting(&self, way: Way) -> Flow {
+        let queue = self.in_order.as_ref().and_then(|order| order.queues.get(&way));
         *queue.and_then(|queue| queue.waiting.front()).expect("it was asked whether one waits").flow()
     }
 
     /// The message that sends is put behind, and leaves the queue pair as it is; or it was left before.
-    fn put_behind(&mut self, dst: HostId, now: Time) -> Option<Idle<C>> {
+    fn put_behind(&mut self, way: Way, now: Time) -> Option<Idle<C>> {
         let order = self.in_order.as_mut()?;
-        let queue = order.queues.get_mut(&dst)?;
+        let queue = order.queues.get_mut(&way)?;
         let Some(head) = queue.head.take() else { return queue.idle.take() };
         let Sender { mut pair, control, number, .. } = self.senders.remove(head)?;
         self.rota.place(&mut pair.turn, head, None, now);
         let left = pair.leave();
         queue.behind.push_back(pair);
-        order.others.insert(head, dst);
+        order.others.insert(head, way);
         Some(Idle { left, control, number })
     }
 
@@ -216,21 +239,22 @@ impl<C: Control> Rdma<C> {
         if let Some(error) = control.take_error() {
             context.refuse(pair.flow.id, error);
         }
-        let dst = pair.flow.dst;
-        if let Some(queue) = self.in_order.as_mut().and_then(|order| order.queues.get_mut(&dst)) {
+        let way = (pair.flow.dst, number);
+        if let Some(queue) = self.in_order.as_mut().and_then(|order| order.queues.get_mut(&way)) {
             queue.head = None;
             queue.idle = Some(Idle { left: pair.leave(), control, number });
         }
-        self.hand_over(dst, context);
+        self.hand_over(way, context);
     }
 
     /// An answer came for a message that is not the one that sends.
     #[cold]
     pub(crate) fn answered_behind(&mut self, packet: &Of<C>, context: &mut Host<'_, C>) {
         let Setup { config, settings } = &*self.setup;
-        let (flow, dst, now) = (packet.flow, packet.src, context.now);
+        let (flow, now) = (packet.flow, context.now);
         let Some(order) = &mut self.in_order else { return };
-        let Some(queue) = order.queues.get_mut(&dst) else { return };
+        let Some(&way) = order.others.get(&flow) else { return };
+        let Some(queue) = order.queues.get_mut(&way) else { return };
         let Some((pair, is_behind)) = queue.find(flow) else { return };
         let Header { next, nack, seq, marked, .. } = packet.header;
         let change = pair.acknowledged(next, nack.then_some(seq), config, now);
@@ -257,33 +281,34 @@ impl<C: Control> Rdma<C> {
             control.acknowledged(settings, &ack, fields);
         }
         if must_send {
-            self.goes_back(dst, flow, change.lost.then_some(Loss::Nack), context);
+            self.goes_back(way, flow, change.lost.then_some(Loss::Nack), context);
         }
-        if let Some(head) = self.head(dst) {
+        if let Some(head) = self.head(way) {
             self.settle(head, context);
         }
-        self.hand_over(dst, context);
+        self.hand_over(way, context);
         self.serve(context);
     }
 
     /// A CNP came for such a message.
     #[cold]
     pub(crate) fn notified_behind(&mut self, packet: &Of<C>, context: &mut Host<'_, C>) {
-        if let Some(head) = self.head(packet.src) {
+        let way = self.in_order.as_ref().and_then(|order| order.others.get(&packet.flow).copied());
+        if let Some(head) = way.and_then(|way| self.head(way)) {
             self.receive_cnp(&Packet { flow: head, ..*packet }, context);
         }
     }
 
-    fn head(&self, dst: HostId) -> Option<FlowId> {
-        self.in_order.as_ref()?.queues.get(&dst)?.head
+    fn head(&self, way: Way) -> Option<FlowId> {
+        self.in_order.as_ref()?.queues.get(&way)?.head
     }
 
     /// A timer of such a message went off.
     #[cold]
     pub(crate) fn rings_behind(&mut self, flow: FlowId, context: &mut Host<'_, C>) {
         let Some(order) = &mut self.in_order else { return };
-        let Some(&dst) = order.others.get(&flow) else { return };
-        let Some((pair, is_behind)) = order.queues.get_mut(&dst).and_then(|queue| queue.find(flow)) else {
+        let Some(&way) = order.others.get(&flow) else { return };
+        let Some((pair, is_behind)) = order.queues.get_mut(&way).and_then(|queue| queue.find(flow)) else {
             return;
         };
         let is_timeout = pair.rings(&self.setup.config, context.now);
@@ -291,29 +316,29 @@ impl<C: Control> Rdma<C> {
             context.set_timer(at, flow, TIMEOUT);
         }
         if is_timeout && is_behind {
-            self.goes_back(dst, flow, Some(Loss::Timeout), context);
+            self.goes_back(way, flow, Some(Loss::Timeout), context);
         }
-        self.hand_over(dst, context);
+        self.hand_over(way, context);
         self.serve(context);
     }
 
     /// A message that had sent everything has to send again: it goes before those that came after it.
-    fn goes_back(&mut self, dst: HostId, flow: FlowId, loss: Option<Loss>, context: &mut Host<'_, C>) {
-        let Some(mut idle) = self.put_behind(dst, context.now) else { return };
+    fn goes_back(&mut self, way: Way, flow: FlowId, loss: Option<Loss>, context: &mut Host<'_, C>) {
+        let Some(mut idle) = self.put_behind(way, context.now) else { return };
         let settings = &self.setup.settings;
         idle.control.advance(settings, context.now);
         if let Some(loss) = loss {
             idle.control.lost(settings, context.now, loss);
         }
         let Some(order) = &mut self.in_order else { return };
-        let Some(queue) = order.queues.get_mut(&dst) else { return };
+        let Some(queue) = order.queues.get_mut(&way) else { return };
         let from = queue.behind.iter().position(|pair| pair.flow.id == flow).unwrap_or(queue.behind.len());
         for mut pair in queue.behind.drain(from..).rev() {
             pair.go_back();
             queue.waiting.push_front(Waiting::Again(pair));
         }
         queue.idle = Some(idle);
-        self.hand_over(dst, context);
+        self.hand_over(way, context);
     }
 }
 

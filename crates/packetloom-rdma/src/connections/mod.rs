@@ -81,10 +81,31 @@ pub const COMPONENTS: &[Component] = &[
         kind: "in-order",
         doc: "All flows from one host to another are messages of one queue pair, which is connected already: they follow each other on the wire in the order in which they began, without waiting for acknowledgements, within one window and under one congestion control.",
         source: "InfiniBand specification vol. 1, chapters 9 and 10: a queue pair's send queue is executed in order",
-        params: &[],
-        check: anything,
+        params: &[&[Param {
+            name: "queue_pairs",
+            kind: Kind::Count(1),
+            default: Fallback::Value("1"),
+            doc: "Or of so many, to which flows are dealt in turn: one queue pair knows nothing of another, each has its own window, congestion control and path.",
+            source: "perftest: --qp; NCCL: NCCL_IB_QPS_PER_CONNECTION, one message to each in turn",
+            acts: ALWAYS,
+        }]],
+        check: check_pairs,
     },
 ];
+
+fn check_pairs(values: &Values) -> Result<(), Complaint> {
+    let most = u64::from(u16::MAX);
+    if values.count("queue_pairs") > most {
+        return Err(Complaint::new("queue_pairs", format!("write {most} at most")));
+    }
+    Ok(())
+}
+
+/// How many queue pairs all flows from one host to another share, where they do.
+pub fn shared(transport: &Values) -> Option<u16> {
+    let values = transport.component(PARAM.name);
+    (values.kind == "in-order").then(|| exact::<u16>(values.count("queue_pairs")))
+}
 
 fn check_timeouts(values: &Values) -> Result<(), Complaint> {
     for key in ["req_timeout", "rep_timeout"] {
