@@ -179,6 +179,7 @@ JOBS: dict[str, Json] = {
         "prefill_time": "20us",
         "decode_time": "20us",
     },
+    "perftest": {"size": "3KB", "messages": 20, "outstanding": 4, "pairs": 2},
     "goal": {"file": "drawn.goal"},
     "chakra": {"files": "drawn", "groups": "drawn-groups.json"},
     "simai": {"file": "drawn.simai"},

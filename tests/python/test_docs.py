@@ -37,7 +37,7 @@ def scenario_with(piece: dict[str, Any]) -> dict[str, Any]:
             scheme[key] = value
         elif key not in SECTIONS:
             source[key] = value
-    if {"file", "files", "layers", "operation"} & set(source.get("arrivals", {})):
+    if {"file", "files", "layers", "operation", "outstanding"} & set(source.get("arrivals", {})):
         del source["sizes"]
     run = {"loads": [0.5], "flows": 100}
     base = {"topology": topology, "workload": [source], "scheme": [scheme], "run": run}

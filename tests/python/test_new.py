@@ -31,7 +31,7 @@ from packetloom.stats.summary import ALL_SIZES
 
 pytestmark = pytest.mark.unaudited
 
-JOBS = ("all-reduce", "all-gather", "reduce-scatter", "all-to-all", "training", "moe", "kv-cache")
+JOBS = ("all-reduce", "all-gather", "reduce-scatter", "all-to-all", "training", "moe", "kv-cache", "perftest")
 WITHOUT_JOBS = ("ideal", "max-min", "syn", "asy")
 OF_ONE_LINK = {"flowtune", "fastpass", "rcp", "d3", "pdq", "daq", "numfabric", "ideal", "max-min", "asy"}
 """What knows of one link at each host, and accelerators have one to their server's others, too."""

@@ -35,6 +35,7 @@ mod multipath;
 mod ndp;
 mod ns2_rules;
 mod numfabric;
+mod perftest;
 mod pfc;
 mod processing;
 mod properties;

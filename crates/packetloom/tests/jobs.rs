@@ -235,13 +235,15 @@ fn caches_and_tokens_arrive() {
     assert!(outcome.jobs.windows(2).all(|pair| pair[0].last_start <= pair[1].end));
 }
 
-const PINNED: [&str; 6] = [
+const PINNED: [&str; 8] = [
     "38b6a62707f95203",
     "dd1b34fc82fb1337",
     "a5c06fa07a139a07",
     "13b7d8ee04c20089",
     "bf64bf1d6748a7c4",
     "4baf02908770d862",
+    "e2aa389b72fb375d",
+    "b288b8a98fae9603",
 ];
 
 #[test]
@@ -258,6 +260,8 @@ fn jobs_do_not_depend_on_windows_and_threads() {
         "kind = \"collective\", operation = \"all-reduce\", algorithm = \"tree\", size = \"1000003B\", chunks = 5, channels = 2, repeat = 2",
         "kind = \"collective\", operation = \"all-to-all\", algorithm = \"hierarchical\", server = 4, size = \"1000003B\"",
         "kind = \"collective\", operation = \"barrier\", repeat = 3, send_cost = \"1us\"",
+        "kind = \"perftest\", size = \"3001B\", messages = 40, outstanding = 5, pairs = 6, bidirectional = true, order = \"random\", send_cost = \"20ns\"",
+        "kind = \"perftest\", test = \"latency\", size = \"3001B\", messages = 40, pairs = 6, receive_cost = \"20ns\", repeat = 2",
     ] {
         let case = cases(&fat_tree(arrivals)).remove(0);
         let run = |longest, threads| {

@@ -132,6 +132,10 @@ JOBS: dict[str, tuple[str, dict[str, Any]]] = {
         "eight ranks send caches of 4 MB to eight others",
         {"kind": "kv-cache", "prefill": 8, "decode": 8, "size": "4MB"},
     ),
+    "perftest": (
+        "messages of two sizes from eight hosts to eight others, as ib_write_bw sends them",
+        {"kind": "perftest", "pairs": 8, "size": ["4KiB", "64KiB"], "messages": 200, "outstanding": 32},
+    ),
 }
 
 

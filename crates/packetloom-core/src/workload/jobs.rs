@@ -1,9 +1,9 @@
-//! Sources of traffic that are jobs: collective operations, training, inference, and traces.
+//! Sources of traffic that are jobs: collective operations, training, inference, measurements of links, and traces.
 
-use super::job::Plan;
 use super::job::library::library_of;
 use super::job::settings::{self, Site};
-use super::{collective, experts, kv_cache, traces, training};
+use super::job::{Costs, Plan};
+use super::{collective, experts, kv_cache, perftest, traces, training};
 use crate::flow::Flow;
 use crate::job::Program;
 use crate::narrow::exact;
@@ -16,6 +16,7 @@ pub const COMPONENTS: &[Component] = &[
     training::COMPONENT,
     experts::COMPONENT,
     kv_cache::COMPONENT,
+    perftest::COMPONENT,
     traces::GOAL,
     traces::CHAKRA,
     traces::SIMAI,
@@ -43,6 +44,10 @@ pub fn plan(
     }
     if values.kind == "goal" {
         settings.costs.eager = values.optional_bytes("eager");
+    }
+    if values.kind == "perftest" {
+        // What its ranks take for messages is in its program.
+        settings.costs = Costs { gap: settings.costs.gap, ..Costs::default() };
     }
     let key = match values.kind.as_str() {
         _ if settings.library.is_some() => "library",
@@ -74,6 +79,10 @@ fn program(values: &Values, hosts: u32, draws: &mut Stream) -> Result<(Program, 
             let ranks = values.count("prefill").saturating_add(values.count("decode"));
             settings::check_ranks("decode", ranks, u64::from(hosts))?;
             Ok(kv_cache::program(values))
+        }
+        "perftest" => {
+            settings::check_ranks("pairs", perftest::ranks(values), u64::from(hosts))?;
+            Ok(perftest::program(values))
         }
         _ => traces::program(values),
     }

@@ -22,6 +22,7 @@ pub mod library;
 pub mod list;
 mod members;
 pub mod pattern;
+mod perftest;
 mod query;
 mod replay;
 pub mod sizes;

@@ -6,7 +6,7 @@ the fabric.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import polars as pl
@@ -19,6 +19,7 @@ from packetloom.common.quantities import said_within, significant
 from packetloom.report.waits.tables import labelled
 from packetloom.stats.collectives import Kind, bus_gbps, exposed_ns, operations_of
 from packetloom.stats.curves import SomeResults, as_list
+from packetloom.stats.perftest import SHOWN, perftest
 from packetloom.store.case_rows import CaseRow
 from packetloom.store.results import Results
 
@@ -33,6 +34,9 @@ MOST_CHOSEN = 2
 """So many of a library's choices are named."""
 EXPOSED = "Exposed communication: a repetition's time beyond what its busiest rank computes."
 BUS = "Bus bandwidth: of all operations of a kind, their bytes times the kind's factor, over their time."
+RATE = "Rate: of a perftest, the bytes of all messages, both directions together, over the time that they took."
+LATENCY = "Latency: half of a round trip; in a test of bandwidth from a message's post to its last byte."
+LATENCY_HEADINGS = ("median\nlatency", "p99\nlatency", "p99.9\nlatency")
 
 
 @dataclass(slots=True)
@@ -47,6 +51,11 @@ class Speed:
     exposed: list[float] = field(default_factory=list)
     buses: dict[Kind, list[float]] = field(default_factory=dict)
     chosen: list[str] = field(default_factory=list)
+    rates: list[float] = field(default_factory=list)
+    messages: list[float] = field(default_factory=list)
+    """Millions a second."""
+    latencies: list[list[float]] = field(default_factory=lambda: [[] for _ in SHOWN])
+    """A list for each of those shown."""
     undone: int = 0
     repetitions: int = 0
 
@@ -72,7 +81,17 @@ def speeds(results: SomeResults) -> list[Speed]:
             for kind, operations in operations_of(own):
                 speed.buses.setdefault(kind, []).append(bus_gbps(operations))
                 speed.chosen += [one for one in _chosen(operations) if one not in speed.chosen]
+    _add_perftests(found, several)
     return list(found.values())
+
+
+def _add_perftests(found: Mapping[tuple[str, float | None, int], Speed], several: Sequence[Results]) -> None:
+    for row in perftest(several).iter_rows(named=True):
+        speed = found[row["label"], row["load"], row["source"]]
+        speed.rates.append(row["rate_gbps"])
+        speed.messages.append(row["messages_per_second"] / 1e6)
+        for values, name in zip(speed.latencies, SHOWN, strict=True):
+            values.append(row[f"latency_{name}_ns"])
 
 
 def _speed(found: dict[tuple[str, float | None, int], Speed], label: str, row: CaseRow, source: int) -> Speed:
@@ -110,6 +129,9 @@ def table_of(found: Sequence[Speed]) -> tuple[list[str], list[list[str]]]:
         "over the\nroofline",
         "exposed\ncommunication",
         *(f"bus bandwidth,\n{kind.text(has_networks=has_networks)}" for kind in shown),
+        "rate",
+        "million messages\na second",
+        *LATENCY_HEADINGS,
         "the library\nchose",
         "not done",
     ]
@@ -121,6 +143,9 @@ def table_of(found: Sequence[Speed]) -> tuple[list[str], list[list[str]]]:
             _cell(one.ratios, "ratio"),
             _exposed(one),
             *(_cell(one.buses.get(kind, ()), "gbps") for kind in shown),
+            _cell(one.rates, "gbps"),
+            _cell(one.messages, "ratio"),
+            *(_cell(values, "ns") for values in one.latencies),
             "; ".join(one.chosen[:MOST_CHOSEN]) + ("; ..." if len(one.chosen) > MOST_CHOSEN else ""),
             f"{one.undone} of {one.repetitions}" if one.undone else "",
         ]
@@ -152,7 +177,14 @@ def notes_of(found: Sequence[Speed]) -> list[str]:
     """What the columns mean, as far as they are there."""
     kinds = len({kind for one in found for kind in one.buses})
     left_out = f" Of {kinds} kinds the first {MOST_KINDS} are shown." if kinds > MOST_KINDS else ""
-    notes = [(any(one.ratios for one in found), ROOFLINE), (True, EXPOSED), (kinds > 0, BUS + left_out)]
+    are_tests = any(one.rates for one in found)
+    notes = [
+        (any(one.ratios for one in found), ROOFLINE),
+        (True, EXPOSED),
+        (kinds > 0, BUS + left_out),
+        (are_tests, RATE),
+        (are_tests, LATENCY),
+    ]
     return [note for is_there, note in notes if is_there]
 
 
