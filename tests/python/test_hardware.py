@@ -63,8 +63,12 @@ def _figure(ratio: float, *, is_judged: bool = True) -> Figure:
     return Figure(one, one.value * ratio, is_judged)
 
 
+def _of_file(name: str) -> HardwareSet:
+    return next(one for one in SETS if one.file == name)
+
+
 def _set(missed: Missed | None = None) -> HardwareSet:
-    one = SETS[1]
+    one = _of_file("hkbu_10g_ring")
     return HardwareSet(
         file=one.file,
         by="packets",
@@ -76,6 +80,17 @@ def _set(missed: Missed | None = None) -> HardwareSet:
         nine_of_ten=0.2,
         missed=missed,
     )
+
+
+def test_a_part_of_a_file_has_the_measurements_that_say_so(tmp_path: Path) -> None:
+    rows = [FLOW.replace("a flow", f"a write {how}") for how in ("one at a time", "many in flight")]
+    (tmp_path / "h10_p2p.csv").write_text("\n".join([COLUMNS, *rows]) + "\n", encoding="utf-8")
+    parts = [one for one in SETS if one.file == "h10_p2p"]
+    assert [one.name for one in parts] == ["h10_p2p-packets-single", "h10_p2p-packets-many"]
+    assert [[each.what for each in one.measured(tmp_path)] for one in parts] == [
+        ["a write one at a time"],
+        ["a write many in flight"],
+    ]
 
 
 def test_a_summary_counts_the_judged_figures_alone() -> None:
@@ -183,5 +198,5 @@ def test_the_page_is_what_the_results_say() -> None:
 def test_a_measurement_is_simulated_with_as_many_ranks_as_it_has_bytes() -> None:
     few = [one for one in measurements("hkbu_10g") if one.size_bytes < one.ranks]
     assert few
-    assert not set(few) & set(SETS[2].measured(SHIPPED))
+    assert not set(few) & set(_of_file("hkbu_10g").measured(SHIPPED))
     assert isinstance(few[0], Measurement)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from packetloom.validate.hardware.machines import (
+    DEPTH,
     MIB,
     Machine,
     Servers,
@@ -15,11 +16,13 @@ from packetloom.validate.hardware.machines import (
     one_flow,
     roce,
     tcp,
+    two_hosts,
 )
 from packetloom.validate.hardware.sets import (
     HardwareSet,
     Missed,
     goodput_gbps,
+    rate_of_messages,
     share_of_exchange,
     share_of_nics,
     time_us,
@@ -64,6 +67,59 @@ SETS: list[HardwareSet] = [
         machine=one_flow,
         value=goodput_gbps,
         median=0.01,
+    ),
+    *(
+        HardwareSet(
+            file=file,
+            by="packets",
+            what=f"ib_write_bw with one queue pair, {what}",
+            constants=f"{headers}; {DEPTH} messages outstanding; a message takes {cost_ns} ns to post, as those of "
+            f"{least} B do",
+            machine=two_hosts(packets, costs_ns=cost_ns),
+            value=rate_of_messages,
+            median=0.05,
+            judged_from=2 * least,
+        )
+        for file, what, headers, packets, least, cost_ns in (
+            ("perf_cx6_hdr", "200 Gb/s InfiniBand", "packets of 4096 B behind 26 B", infiniband(), 2, 185.62),
+            ("perf_100g_dc", "100 Gb/s RoCE", "packets of 4096 B behind 82 B", roce(), 2, 172.61),
+            ("perf_100g_mtu1k", "100 Gb/s RoCE, MTU 1024", "packets of 1024 B behind 82 B", roce(1024), 4, 145.45),
+        )
+    ),
+    HardwareSet(
+        file="h5_perftest",
+        by="packets",
+        what="ib_write_bw with one and eight queue pairs, 400 Gb/s RoCE",
+        constants=f"packets of 4096 B behind 82 B; {DEPTH} messages of a queue pair outstanding, perftest's own number",
+        machine=two_hosts(roce()),
+        value=rate_of_messages,
+        median=0.05,
+    ),
+    HardwareSet(
+        file="h10_p2p",
+        part="single",
+        says="one at a time",
+        by="packets",
+        what="writes one at a time, 200 and 400 Gb/s RoCE",
+        constants="packets of 4096 B behind 82 B; a message takes its hosts 7.9 us (400 Gb/s) and 4.12 us (200 Gb/s), "
+        "as those of 32 and 4 KiB do",
+        machine=two_hosts(roce(), costs_ns={400.0: 7900.0, 200.0: 4120.0}, depth=1),
+        value=rate_of_messages,
+        median=0.05,
+        judged_from=65536,
+    ),
+    HardwareSet(
+        file="h10_p2p",
+        part="many",
+        says="many in flight",
+        by="packets",
+        what="writes, many at a time, 400 Gb/s RoCE",
+        constants=f"packets of 4096 B behind 82 B; {DEPTH} messages outstanding, perftest's own number; a message "
+        "takes 268.81 ns to post, as those of 4 KiB do",
+        machine=two_hosts(roce(), costs_ns=268.81),
+        value=rate_of_messages,
+        median=0.05,
+        judged_from=8192,
     ),
     HardwareSet(
         file="hkbu_10g_ring",

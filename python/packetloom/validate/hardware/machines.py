@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +13,10 @@ MIB = 2**20
 ETHERNET_FRAMING = "20B"
 """Preamble and the gap between frames."""
 FLOW_MIB = 64
+MESSAGES = 5000
+"""perftest's own number, while they are short."""
+DEPTH = 128
+"""perftest's own depth of a queue pair."""
 
 Scenario = dict[str, Any]
 Machine = Callable[[Sequence[Measurement]], Scenario]
@@ -25,13 +30,15 @@ class Packets:
     header: int
     framing: str = ETHERNET_FRAMING
 
-    def scheme(self) -> dict[str, Any]:
+    def scheme(self, queue_pairs: int = 1) -> dict[str, Any]:
         """Packets at the link's rate, which no buffer loses: what congestion control the machines had is not known.
 
         The messages of a connection follow each other, as on a reliable connection and over NVLink.
         """
         sizes = {"mss": f"{self.payload}B", "header": f"{self.header}B"}
-        transport = {"kind": "roce", "preset": "deployed", "connections": "in-order"} | sizes
+        several = {"kind": "in-order", "queue_pairs": queue_pairs}
+        connections = several if queue_pairs > 1 else "in-order"
+        transport = {"kind": "roce", "preset": "deployed", "connections": connections} | sizes
         return {"name": "RDMA", "transport": transport, "queue": "drop-tail"}
 
 
@@ -109,6 +116,34 @@ def by_packets(of: Callable[[Measurement], Servers], scheme: dict[str, Any], **l
 def by_tuner(nic: str, **library: Any) -> Machine:
     """NCCL's cost model alone: nothing of the network but the rate of its NICs."""
     return by_packets(lambda _: Servers(nic=nic, inside="3600Gbps"), roce().scheme(), mode="tuner", **library)
+
+
+def two_hosts(packets: Packets, *, costs_ns: Mapping[float, float] | float = 0.0, depth: int = DEPTH) -> Machine:
+    """A perftest between two hosts on a switch; what posting a message takes may differ by the rate of the NIC."""
+
+    def scenario(figures: Sequence[Measurement]) -> Scenario:
+        one = figures[0]
+        found = re.search(r"(\d+) QPs", one.what)
+        queue_pairs = int(found[1]) if found else 1
+        cost_ns = costs_ns[one.nic_gbps] if isinstance(costs_ns, Mapping) else costs_ns
+        common = {
+            "kind": "perftest",
+            "outstanding": depth * queue_pairs,
+            "send_cost": f"{round(cost_ns * 1e3)}ps",
+            "placement": [0, 1],
+        }
+        tests = [
+            common | {"size": f"{size}B", "messages": max(2, min(MESSAGES, FLOW_MIB * MIB // size))}
+            for size in sorted({figure.size_bytes for figure in figures})
+        ]
+        link = {"rate": f"{one.nic_gbps:g}Gbps", "delay": "500ns"}
+        return {
+            "topology": {"kind": "rack", "hosts": 2, "link": link, "framing": packets.framing},
+            "workload": [{"arrivals": tests if len(tests) > 1 else tests[0]}],
+            "scheme": [packets.scheme(queue_pairs)],
+        }
+
+    return scenario
 
 
 def one_flow(figures: Sequence[Measurement]) -> Scenario:

@@ -45,8 +45,7 @@ class Measurement:
     @property
     def setting(self) -> tuple[int, int, float, str, str, str, str]:
         """What else than the size tells it from others of its set: those that share it are one curve."""
-        kind = "InfiniBand" if "InfiniBand" in self.what else ""
-        return self.ranks, self.servers, self.nic_gbps, self.operation, self.algorithm, self.protocol, kind
+        return self.ranks, self.servers, self.nic_gbps, self.operation, self.algorithm, self.protocol, self.what
 
 
 def file_of(name: str, folder: Path = SHIPPED) -> Path:

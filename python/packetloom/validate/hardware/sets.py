@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from packetloom.stats.perftest import perftest
 from packetloom.store.results import Results
 from packetloom.validate.hardware.machines import Machine
 from packetloom.validate.hardware.measurements import Measurement, file_of, measurements
@@ -46,13 +47,17 @@ class HardwareSet:
     """What all ranks together may have for a measurement to be repeated: more takes too long."""
     most_ranks: int | None = None
     """And how many these may be."""
+    part: str = ""
+    """Of several sets of a file, which."""
+    says: str = ""
+    """What the measurements of such a part say of themselves."""
     missed: Missed | None = None
     is_quick: bool = True
 
     @property
     def name(self) -> str:
         """Its own."""
-        return f"{self.file}-{self.by}"
+        return "-".join(filter(None, (self.file, self.by, self.part)))
 
     @property
     def is_shipped(self) -> bool:
@@ -62,6 +67,7 @@ class HardwareSet:
     def measured(self, folder: Path) -> list[Measurement]:
         """The measurements that are repeated; an operation has a byte for each rank at least."""
         found = [one for one in measurements(self.file, folder) if not one.size_bytes or one.size_bytes >= one.ranks]
+        found = [one for one in found if self.says in one.what]
         most_bytes, most_ranks = self.most_bytes or math.inf, self.most_ranks or math.inf
         return [one for one in found if one.ranks * one.size_bytes <= most_bytes and one.ranks <= most_ranks]
 
@@ -87,6 +93,13 @@ def goodput_gbps(_: Measurement, results: Results) -> float:
     """Of the only flow."""
     flow = results.to_polars("flows").row(0, named=True)
     return float(flow["size_bytes"] * 8 / flow["fct_ns"])
+
+
+def rate_of_messages(one: Measurement, results: Results) -> float:
+    """Of a perftest with messages of this size, in the measurement's unit."""
+    tests = perftest(results)
+    row = tests.filter(tests["size_bytes"] == one.size_bytes).row(0, named=True)
+    return float(row["messages_per_second"] / 1e6 if one.unit == "Mpps" else row["rate_gbps"])
 
 
 def _job(one: Measurement, results: Results) -> dict[str, float]:
