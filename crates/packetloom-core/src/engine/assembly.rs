@@ -87,11 +87,17 @@ impl<'a> Assembly<'a> {
     }
 
     /// A shard at rest, with a transport for each of its hosts.
-    pub(super) fn shard<T: Transport>(&self, shard: usize, transport: &impl Fn() -> T) -> Shard<T> {
+    pub(super) fn shard<'t, T: Transport + 't>(
+        &self,
+        shard: usize,
+        transport: &impl Fn() -> T,
+    ) -> Shard<'t, T::Header, T::Agent> {
         let Nodes { nics, switches, ports, links, wires } = self.nodes(shard);
+        let transports: Vec<T> = nics.iter().map(|_| transport()).collect();
         Shard {
             first_host: self.partition.nodes[shard].first().copied().unwrap_or(0),
-            hosts: nics.into_iter().map(|nic| self.host(nic, transport())).collect(),
+            hosts: nics.into_iter().map(|nic| self.host(nic, T::HAS_PULLS)).collect(),
+            transports: Box::new(transports),
             switches,
             ports,
             links,
@@ -102,10 +108,10 @@ impl<'a> Assembly<'a> {
         }
     }
 
-    fn host<T: Transport>(&self, nic: HostNic<T::Header, T::Agent>, transport: T) -> Host<T> {
+    fn host<H: Copy + Default, A: PortAgent<H>>(&self, nic: HostNic<H, A>, has_pulls: bool) -> Host<H, A> {
         let HostNic { id, node, port, ways_back, paths } = nic;
-        let mut host = Host::new(id, transport, (port, ways_back), paths, node, self.plan.seed);
-        if let Some(recorder) = self.recorder() {
+        let mut host = Host::new(id, (port, ways_back), paths, node, self.plan.seed);
+        if let Some(recorder) = self.recorder().filter(|_| has_pulls) {
             host.watch_pulls(recorder);
         }
         if self.plan.measures_order {

@@ -5,7 +5,8 @@
 //! windows. A shard's work depends only on what it was handed, so results are the same for any number of threads.
 
 use super::Tally;
-use super::endpoint::{self, FlowStatus, Transport};
+use super::agent::PortAgent;
+use super::endpoint::{self, FlowStatus};
 use super::log::Log;
 use super::shard::Shard;
 use super::wires::Outbox;
@@ -56,15 +57,15 @@ impl<H> Basket<H> {
 }
 
 /// The leader's shard and the other threads.
-pub(super) struct Crew<'scope, T: Transport> {
-    own: &'scope mut Shard<T>,
+pub(super) struct Crew<'scope, 't, H, A> {
+    own: &'scope mut Shard<'t, H, A>,
     workers: Vec<Worker<'scope>>,
     /// One for each shard, while it has no turn.
     #[expect(clippy::vec_box, reason = "boxes go to workers and come back without an allocation")]
-    baskets: Vec<Box<Basket<T::Header>>>,
+    baskets: Vec<Box<Basket<H>>>,
 }
 
-/// A crew, whatever its transport: what leads it is compiled once.
+/// A crew, whatever its packets: what leads it is compiled once.
 pub(super) trait AnyCrew {
     /// The next window in which any shard has something to do.
     fn next_window(&self) -> Option<u64>;
@@ -85,7 +86,7 @@ pub(super) trait AnyCrew {
     fn log(&mut self) -> &mut Log;
 }
 
-impl<T: Transport> Job for Shard<T> {
+impl<H: Copy + Default + Send + 'static, A: PortAgent<H>> Job for Shard<'_, H, A> {
     fn take_turn(&mut self, turn: Turn, basket: &mut dyn Any) {
         self.take_turn(turn, basket.downcast_mut().expect("a shard's own basket"));
     }
@@ -95,11 +96,14 @@ impl<T: Transport> Job for Shard<T> {
     }
 }
 
-impl<'scope, T: Transport + 'scope> Crew<'scope, T> {
+impl<'scope, 't, H: Copy + Default + Send + 'static, A: PortAgent<H>> Crew<'scope, 't, H, A> {
     /// Starts a thread for each shard but the first.
-    pub(super) fn new(scope: &'scope Scope<'scope, '_>, shards: &'scope mut [Shard<T>]) -> Crew<'scope, T> {
+    pub(super) fn new(
+        scope: &'scope Scope<'scope, '_>,
+        shards: &'scope mut [Shard<'t, H, A>],
+    ) -> Crew<'scope, 't, H, A> {
         let count = shards.len();
-        let basket = |shard: &Shard<T>| Box::new(Basket::new(count, shard.next_window()));
+        let basket = |shard: &Shard<'_, H, A>| Box::new(Basket::new(count, shard.next_window()));
         let baskets = shards.iter().map(basket).collect();
         let (own, others) = shards.split_first_mut().expect("at least one shard");
         let workers = others.iter_mut().map(|shard| hire(scope, shard)).collect();
@@ -118,13 +122,13 @@ impl<'scope, T: Transport + 'scope> Crew<'scope, T> {
 
     /// Lets the workers go; returns what was sent across shards in the last window, by the shards that it goes to,
     /// and the processor time that the workers took.
-    pub(super) fn end(self) -> (Vec<Crossings<T::Header>>, Duration) {
+    pub(super) fn end(self) -> (Vec<Crossings<H>>, Duration) {
         let took = self.workers.into_iter().map(Worker::end).sum();
         (self.baskets.into_iter().map(|basket| basket.crossings).collect(), took)
     }
 }
 
-impl<T: Transport> AnyCrew for Crew<'_, T> {
+impl<H: Copy + Default + Send + 'static, A: PortAgent<H>> AnyCrew for Crew<'_, '_, H, A> {
     fn next_window(&self) -> Option<u64> {
         self.baskets.iter().filter_map(|basket| basket.next_window).min()
     }

@@ -1,16 +1,19 @@
-//! A host: one NIC port, one transport, its timers and its flows to start.
+//! A host: one NIC port, its timers and its flows to start. Its transport lies beside those of its shard's other hosts
+//! ([`Transports`]).
 
 use super::Tally;
 use super::agenda::Agenda;
+use super::agent::PortAgent;
 use super::arrival::Arrival;
-use super::endpoint::{Context, FlowStatus, Transport};
+use super::endpoint::{Context, FlowStatus};
 use super::intake::{Arrived, Intake};
-use super::log::{Event, Log, Report};
+use super::log::{Event, Log};
 use super::messages::Messages;
 use super::port::Port;
 use super::processing::Processing;
 use super::queries::Queries;
 use super::sampler::Sampler;
+use super::transports::Transports;
 use super::wires::Wires;
 use crate::flow::{Flow, FlowId, HostId};
 use crate::link_message::LinkMessage;
@@ -29,9 +32,8 @@ use std::collections::{BTreeMap, BinaryHeap};
 
 /// A host with all that belongs to it: first what it takes to receive and to send a packet, see [`Host::prefetch`].
 #[repr(C)]
-pub(super) struct Host<T: Transport> {
-    pub(super) nic: Port<T::Header, T::Agent>,
-    transport: T,
+pub(super) struct Host<H, A> {
+    pub(super) nic: Port<H, A>,
     turns: Turns,
     /// Where sources choose their packets' paths.
     paths: Option<PathChoice>,
@@ -94,15 +96,14 @@ enum Next {
     HandedOver(Flow),
 }
 
-impl<T: Transport> Host<T> {
+impl<H: Copy + Default, A: PortAgent<H>> Host<H, A> {
     pub(super) fn new(
         id: HostId,
-        transport: T,
-        (nic, ways_back): (Port<T::Header, T::Agent>, Vec<u32>),
+        (nic, ways_back): (Port<H, A>, Vec<u32>),
         paths: Option<PathChoice>,
         node: u32,
         seed: u64,
-    ) -> Host<T> {
+    ) -> Host<H, A> {
         let turns = Turns {
             id,
             node,
@@ -117,7 +118,6 @@ impl<T: Transport> Host<T> {
         };
         Host {
             nic,
-            transport,
             turns,
             paths,
             chains: BTreeMap::new(),
@@ -158,9 +158,9 @@ impl<T: Transport> Host<T> {
         self.intake.as_deref()
     }
 
-    /// Has the transport's queue of pulls recorded, if it has one.
+    /// Has the transport's queue of pulls recorded.
     pub(super) fn watch_pulls(&mut self, recorder: QueueRecorder) {
-        self.pulls = T::HAS_PULLS.then(|| Box::new(recorder));
+        self.pulls = Some(Box::new(recorder));
     }
 
     /// The record of that queue until `end`.
@@ -180,8 +180,10 @@ impl<T: Transport> Host<T> {
     }
 
     /// Their samples until `end`, if there are any.
-    pub(super) fn flow_samples(&mut self, end: Time) -> Vec<FlowSamples> {
-        self.sampler.as_mut().map_or(Vec::new(), |sampler| sampler.close(end, &self.transport))
+    pub(super) fn flow_samples(&mut self, end: Time, transports: &dyn Transports<H, A>) -> Vec<FlowSamples> {
+        let host = self.turns.node;
+        let state = |flow, now| transports.sending(host, flow, now);
+        self.sampler.as_mut().map_or(Vec::new(), |sampler| sampler.close(end, state))
     }
 
     /// In which order the packets of each flow arrived, if that was measured.
@@ -189,18 +191,12 @@ impl<T: Transport> Host<T> {
         self.arrivals.iter().flat_map(|arrivals| arrivals.flows())
     }
 
-    /// What its unfinished flows' sender did so far.
-    pub(super) fn reports(&self) -> Vec<(FlowId, Report)> {
-        self.transport.reports()
+    /// The status of its unfinished queries.
+    pub(super) fn statuses(&self) -> impl Iterator<Item = FlowStatus> {
+        self.queries.iter().flat_map(|queries| queries.statuses())
     }
 
-    /// The status of its unfinished flows.
-    pub(super) fn statuses(&self) -> Vec<FlowStatus> {
-        let queries = self.queries.iter().flat_map(|queries| queries.statuses());
-        self.transport.statuses().into_iter().chain(queries).collect()
-    }
-
-    /// Prefetches what it takes to receive a packet, except the flow's state.
+    /// Prefetches what it takes to receive a packet, except the transport.
     #[inline]
     pub(super) fn prefetch(&self, is_simple: bool) {
         if is_simple {
@@ -209,7 +205,6 @@ impl<T: Transport> Host<T> {
             self.nic.prefetch();
             prefetch_whole(&self.paths);
         }
-        prefetch_whole(&self.transport);
         prefetch_whole(&self.turns);
     }
 
@@ -219,21 +214,15 @@ impl<T: Transport> Host<T> {
         self.nic.is_straight() && self.paths.is_none()
     }
 
-    /// A packet will arrive soon: prefetches its flow's state and, for the first of several, the NIC's classes where
-    /// these can be paused.
+    /// Packets will arrive soon: prefetches the NIC's classes where these can be paused.
     #[inline]
-    pub(super) fn expect(&self, packet: &Packet<T::Header>, is_first: bool) {
-        self.transport.expect(packet);
-        if is_first {
-            self.nic.prefetch_shared();
-        }
+    pub(super) fn expect(&self) {
+        self.nic.prefetch_shared();
     }
 
-    /// It will arrive even sooner: prefetches what the flow's state points to, what waits at the NIC, and the paths
-    /// of an answer.
+    /// A packet will arrive even sooner: prefetches what waits at the NIC, and the paths of an answer.
     #[inline]
-    pub(super) fn expect_soon(&self, packet: &Packet<T::Header>, packets: &Packets<T::Header>) {
-        self.transport.expect_soon(packet);
+    pub(super) fn expect_soon(&self, packet: &Packet<H>, packets: &Packets<H>) {
         self.nic.prefetch_packets(packets);
         if let Some(paths) = &self.paths {
             paths.prefetch(packet.flow, packet.src);
@@ -257,13 +246,13 @@ impl<T: Transport> Host<T> {
     }
 
     /// Adds a flow that starts in the window about to be processed, or later.
-    pub(super) fn add_flow(&mut self, flow: Flow, wires: &mut Wires<T::Header>) {
+    pub(super) fn add_flow(&mut self, flow: Flow, wires: &mut Wires<H>) {
         self.turns.starting.push(Reverse((flow.start, flow)));
         wires.calendar.wake(self.turns.node, flow.start);
     }
 
     /// Gives the host a closed loop to keep going.
-    pub(super) fn add_chain(&mut self, mut chain: Chain, wires: &mut Wires<T::Header>) {
+    pub(super) fn add_chain(&mut self, mut chain: Chain, wires: &mut Wires<H>) {
         if let Some(flow) = chain.next(chain.start()) {
             self.add_flow(flow, wires);
         }
@@ -277,7 +266,7 @@ impl<T: Transport> Host<T> {
     }
 
     /// Gives the host a rank of a job.
-    pub(super) fn add_rank(&mut self, rank: Walker, wires: &mut Wires<T::Header>) {
+    pub(super) fn add_rank(&mut self, rank: Walker, wires: &mut Wires<H>) {
         wires.calendar.wake(self.turns.node, rank.next_at());
         self.ranks.get_or_insert_default().add(rank);
         self.turns.listens = true;
@@ -294,11 +283,6 @@ impl<T: Transport> Host<T> {
         self.ranks.as_mut().map_or(&mut [], |ranks| ranks.walkers_mut())
     }
 
-    /// Leaves out packets of a flow that were not sent.
-    pub(super) fn shorten(&mut self, flow: FlowId, packets: u32) -> bool {
-        self.transport.shorten(flow, packets)
-    }
-
     /// What it has yet to learn of faults it learns sooner, and what makes it slow comes sooner.
     pub(super) fn bring_faults_forward(&mut self, now: Time, by: Time) {
         self.intake.iter_mut().for_each(|intake| intake.come_sooner(now, by));
@@ -306,7 +290,7 @@ impl<T: Transport> Host<T> {
     }
 
     /// Gives the host a query that it sends in the window about to be processed or later, or that will come.
-    pub(super) fn add_query(&mut self, query: Query, wires: &mut Wires<T::Header>) {
+    pub(super) fn add_query(&mut self, query: Query, wires: &mut Wires<H>) {
         self.queries.get_or_insert_default().add(self.turns.id, query);
         self.turns.listens = true;
         if query.flow.dst == self.turns.id {
@@ -319,8 +303,9 @@ impl<T: Transport> Host<T> {
     pub(super) fn run_window(
         &mut self,
         (start, end): (Time, Time),
-        wires: &mut Wires<T::Header>,
+        wires: &mut Wires<H>,
         arrivals: &[Arrival],
+        transports: &mut dyn Transports<H, A>,
         log: &mut Log,
         tally: &mut Tally,
     ) {
@@ -335,7 +320,7 @@ impl<T: Transport> Host<T> {
                     tally.events += 1;
                     tally.packet_hops += u64::from(!LinkMessage::is_reminder(wires.packets.get(id)));
                     if self.meet(now, id, || arrival.link(start), wires) {
-                        self.step(now, Next::Resumed, wires, log, tally);
+                        self.step(now, Next::Resumed, wires, transports, log, tally);
                     }
                     continue;
                 }
@@ -346,10 +331,10 @@ impl<T: Transport> Host<T> {
                 }
             }
             match next {
-                Next::Own if self.takes_samples(now) => {}
+                Next::Own if self.takes_samples(now, transports) => {}
                 Next::Own if self.wakes_ranks(now, log) => tally.events += 1,
-                Next::Own => self.take(now, wires, log, tally),
-                next => self.step(now, next, wires, log, tally),
+                Next::Own => self.take(now, wires, transports, log, tally),
+                next => self.step(now, next, wires, transports, log, tally),
             }
         }
         if self.nic.is_waiting() {
@@ -383,7 +368,8 @@ impl<T: Transport> Host<T> {
         &mut self,
         now: Time,
         next: Next,
-        wires: &mut Wires<T::Header>,
+        wires: &mut Wires<H>,
+        transports: &mut dyn Transports<H, A>,
         log: &mut Log,
         tally: &mut Tally,
     ) {
@@ -409,13 +395,13 @@ impl<T: Transport> Host<T> {
                 }
                 let mut packet = context.wires.packets.take(id);
                 context.nic.answer(&mut packet);
-                self.transport.receive(packet, &mut context);
+                transports.receive(self.turns.node, packet, &mut context);
             }
-            Next::Resumed => self.transport.resumed(&mut context),
+            Next::Resumed => transports.resumed(self.turns.node, &mut context),
             Next::Own => {}
             Next::Timer => {
                 let Some(timer) = context.agenda.pop() else { return };
-                self.transport.timer(timer, &mut context);
+                transports.timer(self.turns.node, timer, &mut context);
             }
             Next::Start => {
                 let Some(Reverse((_, flow))) = self.turns.starting.pop() else { return };
@@ -424,14 +410,14 @@ impl<T: Transport> Host<T> {
                         return self.note_next_act();
                     }
                     context.log.started(flow);
-                    self.transport.start(flow, &mut context);
+                    transports.start(self.turns.node, flow, &mut context);
                 } else {
                     self.send_query(now, flow, wires);
                 }
             }
             Next::HandedOver(flow) => {
                 context.log.started(flow);
-                self.transport.start(flow, &mut context);
+                transports.start(self.turns.node, flow, &mut context);
             }
         }
         if !self.turns.ended_chains.is_empty() {
@@ -448,7 +434,7 @@ impl<T: Transport> Host<T> {
 
     /// Whether the host takes a packet at once. If not it waits in the NIC, is dropped, or is processed.
     #[inline(never)]
-    fn lets_in(&mut self, now: Time, id: PacketId, link: u32, wires: &mut Wires<T::Header>) -> bool {
+    fn lets_in(&mut self, now: Time, id: PacketId, link: u32, wires: &mut Wires<H>) -> bool {
         let Some(intake) = &mut self.intake else { return self.processes_at_once(now, id, link) };
         match intake.arrive(now, link, id, &mut wires.packets) {
             Arrived::Passes => return self.processes_at_once(now, id, link),
@@ -461,13 +447,7 @@ impl<T: Transport> Host<T> {
     /// Something arrives that is not for the transport. Link messages are the NIC's; queries are for the host, which
     /// processes them as it does the transport's packets. Returns what [`Host::take_in`] does.
     #[inline(never)]
-    fn meet(
-        &mut self,
-        now: Time,
-        id: PacketId,
-        link: impl FnOnce() -> u32,
-        wires: &mut Wires<T::Header>,
-    ) -> bool {
+    fn meet(&mut self, now: Time, id: PacketId, link: impl FnOnce() -> u32, wires: &mut Wires<H>) -> bool {
         let link = link();
         let is_nics = LinkMessage::of(wires.packets.get(id)).is_some();
         (is_nics || self.processes_at_once(now, id, link)) && self.take_in(now, id, link, wires)
@@ -493,11 +473,11 @@ impl<T: Transport> Host<T> {
 
     /// Takes the samples that are due; whether there are any.
     #[inline(never)]
-    fn takes_samples(&mut self, now: Time) -> bool {
+    fn takes_samples(&mut self, now: Time, transports: &dyn Transports<H, A>) -> bool {
         let Some(sampler) = self.sampler.as_mut().filter(|sampler| sampler.next_at() <= now) else {
             return false;
         };
-        sampler.take(now, &self.transport);
+        sampler.take(now, |flow, now| transports.sending(self.turns.node, flow, now));
         self.note_next_act();
         true
     }
@@ -517,14 +497,15 @@ impl<T: Transport> Host<T> {
     fn is_done_with_message(
         &mut self,
         now: Time,
-        wires: &mut Wires<T::Header>,
+        wires: &mut Wires<H>,
+        transports: &mut dyn Transports<H, A>,
         log: &mut Log,
         tally: &mut Tally,
     ) -> bool {
         let Some(messages) = &mut self.messages else { return false };
         if let Some(flow) = messages.handed_over(now) {
             self.note_next_act();
-            self.step(now, Next::HandedOver(flow), wires, log, tally);
+            self.step(now, Next::HandedOver(flow), wires, transports, log, tally);
         } else if let Some(flow) = messages.taken(now) {
             self.note_next_act();
             tally.events += 1;
@@ -538,16 +519,23 @@ impl<T: Transport> Host<T> {
 
     /// Takes what has been processed, or what has waited in the NIC until now.
     #[inline(never)]
-    fn take(&mut self, now: Time, wires: &mut Wires<T::Header>, log: &mut Log, tally: &mut Tally) {
-        if self.is_done_with_message(now, wires, log, tally) {
+    fn take(
+        &mut self,
+        now: Time,
+        wires: &mut Wires<H>,
+        transports: &mut dyn Transports<H, A>,
+        log: &mut Log,
+        tally: &mut Tally,
+    ) {
+        if self.is_done_with_message(now, wires, transports, log, tally) {
             return;
         }
         let Some((id, link)) = self.processing.as_mut().and_then(|processing| processing.finish(now)) else {
-            return self.take_from_nic(now, wires, log, tally);
+            return self.take_from_nic(now, wires, transports, log, tally);
         };
         self.note_next_act();
         if wires.packets.get(id).kind.is_transports() {
-            self.step(now, Next::Taken(id), wires, log, tally);
+            self.step(now, Next::Taken(id), wires, transports, log, tally);
         } else {
             tally.events += 1;
             self.take_in(now, id, link, wires);
@@ -556,7 +544,14 @@ impl<T: Transport> Host<T> {
 
     /// A slow host takes what has waited in its NIC until now, or pauses once more.
     #[inline(never)]
-    fn take_from_nic(&mut self, now: Time, wires: &mut Wires<T::Header>, log: &mut Log, tally: &mut Tally) {
+    fn take_from_nic(
+        &mut self,
+        now: Time,
+        wires: &mut Wires<H>,
+        transports: &mut dyn Transports<H, A>,
+        log: &mut Log,
+        tally: &mut Tally,
+    ) {
         let Some(intake) = &mut self.intake else { return };
         if let Some((link, signals)) = intake.prolong(now) {
             tally.events += 1;
@@ -568,12 +563,12 @@ impl<T: Transport> Host<T> {
         if let Some((id, link, _)) = taken
             && self.processes_at_once(now, id, link)
         {
-            self.step(now, Next::Taken(id), wires, log, tally);
+            self.step(now, Next::Taken(id), wires, transports, log, tally);
         }
     }
 
     /// Says to a link which of its classes are paused and resumed, and notes when the NIC has to be looked at again.
-    fn pause_link(&mut self, now: Time, link: u32, signals: Signals, wires: &mut Wires<T::Header>) {
+    fn pause_link(&mut self, now: Time, link: u32, signals: Signals, wires: &mut Wires<H>) {
         let Some(intake) = &mut self.intake else { return };
         let by = self.ways_back.get(link as usize).copied().unwrap_or(0);
         let nic = &mut self.nic;
@@ -586,7 +581,7 @@ impl<T: Transport> Host<T> {
 
     /// Notifies those who wait for it of flows that have ended, and the sampler of all that happened to flows: what
     /// is in the log from `logged` on.
-    fn notify_ends(&mut self, now: Time, logged: usize, log: &mut Log, wires: &mut Wires<T::Header>) {
+    fn notify_ends(&mut self, now: Time, logged: usize, log: &mut Log, wires: &mut Wires<H>) {
         for at in logged..log.events.len() {
             if let Some(sampler) = &mut self.sampler {
                 sampler.notify(&log.events[at], now);
@@ -609,7 +604,7 @@ impl<T: Transport> Host<T> {
 
     /// Takes what arrives for the host itself and not for its transport: a link message or a query. Returns whether
     /// the NIC may now send what a pause held back.
-    fn take_in(&mut self, now: Time, id: PacketId, link: u32, wires: &mut Wires<T::Header>) -> bool {
+    fn take_in(&mut self, now: Time, id: PacketId, link: u32, wires: &mut Wires<H>) -> bool {
         let packet = wires.packets.take(id);
         let by = self.ways_back.get(link as usize).copied().unwrap_or(0);
         if let Some(message) = LinkMessage::of(&packet) {
@@ -626,7 +621,7 @@ impl<T: Transport> Host<T> {
     }
 
     /// Sends a query for a flow, unless an earlier one was acknowledged.
-    fn send_query(&mut self, now: Time, flow: Flow, wires: &mut Wires<T::Header>) {
+    fn send_query(&mut self, now: Time, flow: Flow, wires: &mut Wires<H>) {
         let due = self.queries.as_ref().and_then(|queries| queries.due(flow.id, now));
         if let Some((packet, again_at)) = due {
             self.send(now, packet, wires);
@@ -634,7 +629,7 @@ impl<T: Transport> Host<T> {
         }
     }
 
-    fn send(&mut self, now: Time, mut packet: Packet<T::Header>, wires: &mut Wires<T::Header>) {
+    fn send(&mut self, now: Time, mut packet: Packet<H>, wires: &mut Wires<H>) {
         packet.time = now;
         packet.src = self.turns.id;
         if let Some(paths) = &mut self.paths {
@@ -653,7 +648,7 @@ impl<T: Transport> Host<T> {
         }
     }
 
-    fn schedule_wake(&mut self, end: Time, wires: &mut Wires<T::Header>) {
+    fn schedule_wake(&mut self, end: Time, wires: &mut Wires<H>) {
         if self.turns.wake_at < end {
             self.turns.wake_at = Time::NEVER;
         }

@@ -5,7 +5,6 @@
 //! simulation without an audit has none of this.
 
 use super::PortAgent;
-use super::endpoint::Transport;
 use super::partition::FarEnd;
 use super::port::{Port, PortCounters};
 use super::shard::Shard;
@@ -247,7 +246,9 @@ fn shared_buffers<H, A>(view: &View<'_, H, A>) -> impl Iterator<Item = SharedBuf
 }
 
 /// The buffers of slow hosts.
-pub(super) fn intakes<T: Transport>(shard: &Shard<T>) -> impl Iterator<Item = SharedBuffer> {
+pub(super) fn intakes<H: Copy + Default, A: PortAgent<H>>(
+    shard: &Shard<'_, H, A>,
+) -> impl Iterator<Item = SharedBuffer> {
     (shard.first_host..).zip(&shard.hosts).filter_map(move |(id, host)| {
         let (intake, packets) = (host.intake()?, &shard.wires.packets);
         let held = |id| Held::of(packets.get(id), packets.ingress(id));

@@ -31,6 +31,7 @@ mod sending;
 mod shard;
 mod switch;
 mod transmitter;
+mod transports;
 mod view;
 mod wires;
 mod worker;
@@ -50,7 +51,8 @@ pub use sending::Sending;
 
 use crate::fault::Faults;
 use crate::flow::{FlowId, HostId};
-use crate::measure::{Captured, FlowSamples, FlowWatch, QueueRecorder, Reordering, SentRecorder};
+use crate::measure::{Captured, FlowSamples, FlowWatch, QueueRecorder, Reordering, Segment, SentRecorder};
+use crate::packet::Packet;
 use crate::queue::{CLASSES, PauseRecord};
 use crate::routing::FlowPorts;
 use crate::spec::Values;
@@ -225,33 +227,39 @@ pub trait AnyEngine {
     fn inspect(&mut self, identify: bool) -> Inspection;
 }
 
-/// A simulation of one transport on one network.
-pub struct Engine<T: Transport> {
-    shards: Vec<Shard<T>>,
+/// A simulation of one transport on one network: of the transport only its packets' format and its agents at ports are
+/// of the type.
+pub struct Engine<'t, H, A> {
+    shards: Vec<Shard<'t, H, A>>,
     partition: Partition,
     now: Time,
     helpers_took: Duration,
+    /// See [`Transport::segment`].
+    segment: fn(&Packet<H>) -> Segment,
 }
 
-impl<T: Transport> Engine<T> {
+impl<'t, H: Copy + Default, A: PortAgent<H>> Engine<'t, H, A> {
     /// A network at rest, with a transport for each host.
-    pub fn new(plan: &Plan<'_>, transport: impl Fn() -> T) -> Engine<T> {
+    pub fn new<T: Transport<Header = H, Agent = A> + 't>(
+        plan: &Plan<'_>,
+        transport: impl Fn() -> T,
+    ) -> Engine<'t, H, A> {
         let partition = Partition::new(plan.topology, plan.threads);
-        let assembly = Assembly::new(plan, &partition, T::Agent::SEES_DEPARTURES);
+        let assembly = Assembly::new(plan, &partition, A::SEES_DEPARTURES);
         let shards = (0..plan.threads as usize).map(|shard| assembly.shard(shard, &transport)).collect();
-        Engine { shards, partition, now: Time::ZERO, helpers_took: Duration::ZERO }
+        Engine { shards, partition, now: Time::ZERO, helpers_took: Duration::ZERO, segment: T::segment }
     }
 
-    fn views(&self) -> Vec<View<'_, T::Header, T::Agent>> {
+    fn views(&self) -> Vec<View<'_, H, A>> {
         self.shards.iter().map(Shard::view).collect()
     }
 
-    fn shard_of(&mut self, host: HostId) -> &mut Shard<T> {
+    fn shard_of(&mut self, host: HostId) -> &mut Shard<'t, H, A> {
         &mut self.shards[self.partition.places[host as usize].0 as usize]
     }
 }
 
-impl<T: Transport> AnyEngine for Engine<T> {
+impl<H: Copy + Default + std::fmt::Debug + Send + 'static, A: PortAgent<H>> AnyEngine for Engine<'_, H, A> {
     fn run(
         &mut self,
         workload: &mut Workload,
@@ -322,7 +330,7 @@ impl<T: Transport> AnyEngine for Engine<T> {
     }
 
     fn captured(&self, end: Time) -> Vec<(usize, Vec<Captured>)> {
-        view::captured(&self.views(), end, T::segment)
+        view::captured(&self.views(), end, self.segment)
     }
 
     fn pauses(&self, end: Time) -> Vec<(usize, [PauseRecord; CLASSES])> {

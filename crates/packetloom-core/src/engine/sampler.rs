@@ -5,8 +5,9 @@
 //! threads, and whether they are taken changes nothing else. Hosts find out that one is due as they find out that a
 //! rank of a job has something to do, so hosts without samples do not even ask.
 
-use super::endpoint::Transport;
 use super::log::Event;
+use super::sending::Sending;
+use crate::flow::FlowId;
 use crate::measure::{FlowSamples, FlowWatch};
 use crate::units::Time;
 
@@ -56,18 +57,22 @@ impl Sampler {
         self.note_next();
     }
 
-    /// Takes the samples that are due.
-    pub(super) fn take<T: Transport>(&mut self, now: Time, transport: &T) {
+    /// Takes the samples that are due; `state`: of a flow here, at a moment.
+    pub(super) fn take(&mut self, now: Time, state: impl Fn(FlowId, Time) -> Option<Sending>) {
         for open in self.open.iter_mut().filter(|open| open.next_at <= now) {
-            open.next_at = open.samples.take(now, transport.sending(open.samples.flow(), now));
+            open.next_at = open.samples.take(now, state(open.samples.flow(), now));
         }
         self.note_next();
     }
 
     /// All samples up to `end`, where the run ended.
-    pub(super) fn close<T: Transport>(&mut self, end: Time, transport: &T) -> Vec<FlowSamples> {
+    pub(super) fn close(
+        &mut self,
+        end: Time,
+        state: impl Fn(FlowId, Time) -> Option<Sending>,
+    ) -> Vec<FlowSamples> {
         while self.next_at <= end {
-            self.take(self.next_at, transport);
+            self.take(self.next_at, &state);
         }
         let open = self.open.iter().map(|open| &open.samples);
         open.chain(&self.ended).map(|samples| samples.until(end)).collect()

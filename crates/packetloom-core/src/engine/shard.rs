@@ -5,11 +5,12 @@ use super::agent::PortAgent;
 use super::arrival::{self, Arrival};
 use super::crew::{Basket, Turn};
 use super::due::Due;
-use super::endpoint::{FlowStatus, Transport};
+use super::endpoint::FlowStatus;
 use super::host::Host;
 use super::log::{Log, Report};
 use super::port::Port;
 use super::switch::{Routed, Switch};
+use super::transports::Transports;
 use super::view::View;
 use super::wires::{Outbox, Wires};
 use crate::flow::{Flow, FlowId, HostId};
@@ -27,23 +28,25 @@ use crate::workload::{Chain, Query, Triggers};
 /// Shards lie side by side, each changed by a thread of its own: none may share a cache line with the next, nor a
 /// pair of lines, which processors fetch together.
 #[repr(align(128))]
-pub(super) struct Shard<T: Transport> {
+pub(super) struct Shard<'t, H, A> {
     /// The first of the hosts, which follow each other.
     pub(super) first_host: HostId,
-    pub(super) hosts: Vec<Host<T>>,
+    pub(super) hosts: Vec<Host<H, A>>,
+    /// The hosts' transports.
+    pub(super) transports: Box<dyn Transports<H, A> + 't>,
     pub(super) switches: Vec<Switch>,
     /// The switches' ports, switch by switch.
-    pub(super) ports: Vec<Port<T::Header, T::Agent>>,
+    pub(super) ports: Vec<Port<H, A>>,
     /// The links that the hosts' NICs and then the switches' ports send into.
     pub(super) links: Vec<u32>,
-    pub(super) wires: Wires<T::Header>,
+    pub(super) wires: Wires<H>,
     pub(super) tally: Tally,
     /// What is due in a window: kept so that none allocates.
     pub(super) due: Due,
     pub(super) routed: Routed,
 }
 
-impl<T: Transport> Shard<T> {
+impl<H: Copy + Default, A: PortAgent<H>> Shard<'_, H, A> {
     pub(super) fn add_chain(&mut self, chain: Chain) {
         self.hosts[(chain.src - self.first_host) as usize].add_chain(chain, &mut self.wires);
     }
@@ -72,7 +75,7 @@ impl<T: Transport> Shard<T> {
 
     /// Leaves out packets of a flow that one of its hosts sends.
     pub(super) fn shorten(&mut self, src: HostId, flow: FlowId, packets: u32) -> bool {
-        self.hosts[(src - self.first_host) as usize].shorten(flow, packets)
+        self.transports.shorten(src - self.first_host, flow, packets)
     }
 
     /// Faults that are still to come come sooner.
@@ -101,7 +104,7 @@ impl<T: Transport> Shard<T> {
     }
 
     /// Takes in what the basket has, processes a window, and puts into the basket what came of it.
-    pub(super) fn take_turn(&mut self, turn: Turn, basket: &mut Basket<T::Header>) {
+    pub(super) fn take_turn(&mut self, turn: Turn, basket: &mut Basket<H>) {
         self.take_in(&mut basket.crossings);
         for flow in basket.flows.drain(..) {
             self.add_flow(flow);
@@ -116,7 +119,7 @@ impl<T: Transport> Shard<T> {
     }
 
     /// Takes in what other shards sent here.
-    pub(super) fn take_in(&mut self, crossings: &mut [Outbox<T::Header>]) {
+    pub(super) fn take_in(&mut self, crossings: &mut [Outbox<H>]) {
         for from in crossings {
             self.wires.take_in(from);
         }
@@ -126,12 +129,13 @@ impl<T: Transport> Shard<T> {
     /// Gives each node with something due its turn.
     fn run_window(&mut self, turn: Turn, log: &mut Log) {
         let Turn { window, start, end } = turn;
-        let Shard { hosts, switches, ports, wires, tally, due, routed, .. } = self;
+        let Shard { hosts, transports, switches, ports, wires, tally, due, routed, .. } = self;
+        let transports = &mut **transports;
         wires.calendar.open(window, end, due);
         let packets_wait = ports.first().is_some_and(|port| !port.is_straight());
         for nth in 0..due.len() {
             while let Some(coming) = due.coming(nth) {
-                prepare(coming, hosts, &wires.packets);
+                prepare(coming, hosts, transports, &wires.packets);
             }
             if packets_wait && due.is_crowded() {
                 prepare_switches(due.nodes_from(nth), end, (hosts.len(), switches, ports), &wires.packets);
@@ -139,7 +143,7 @@ impl<T: Transport> Shard<T> {
             let (node, arrivals) = due.node(nth);
             arrival::sort(arrivals);
             match hosts.get_mut(node as usize) {
-                Some(host) => host.run_window((start, end), wires, arrivals, log, tally),
+                Some(host) => host.run_window((start, end), wires, arrivals, transports, log, tally),
                 None => {
                     let switch = &mut switches[node as usize - hosts.len()];
                     let ports = &mut ports[switch.ports()];
@@ -153,8 +157,8 @@ impl<T: Transport> Shard<T> {
     }
 
     /// What was done so far for its hosts' unfinished flows, in no order.
-    pub(super) fn reports(&self) -> impl Iterator<Item = (FlowId, Report)> {
-        self.hosts.iter().flat_map(Host::reports)
+    pub(super) fn reports(&self) -> Vec<(FlowId, Report)> {
+        self.transports.reports()
     }
 
     /// The earliest timer or start of a flow of each host that has any left.
@@ -163,7 +167,7 @@ impl<T: Transport> Shard<T> {
     }
 
     /// What does not depend on the transport.
-    pub(super) fn view(&self) -> View<'_, T::Header, T::Agent> {
+    pub(super) fn view(&self) -> View<'_, H, A> {
         View {
             ports: self.all_ports().collect(),
             links: &self.links,
@@ -176,7 +180,8 @@ impl<T: Transport> Shard<T> {
 
     /// The status of its hosts' unfinished flows, in no order.
     pub(super) fn statuses(&self) -> Vec<FlowStatus> {
-        self.hosts.iter().flat_map(Host::statuses).collect()
+        let queries = self.hosts.iter().flat_map(Host::statuses);
+        self.transports.statuses().into_iter().chain(queries).collect()
     }
 
     /// When the last packet that its nodes sent or will send next is at the next node, as far as that is known.
@@ -192,7 +197,7 @@ impl<T: Transport> Shard<T> {
     }
 
     /// The hosts' NICs, then the switches' ports.
-    pub(super) fn all_ports(&self) -> impl Iterator<Item = &Port<T::Header, T::Agent>> {
+    pub(super) fn all_ports(&self) -> impl Iterator<Item = &Port<H, A>> {
         self.hosts.iter().flat_map(|host| host.nic.all()).chain(&self.ports)
     }
 
@@ -209,7 +214,8 @@ impl<T: Transport> Shard<T> {
 
     /// The samples of the chosen flows that started here until `end`.
     pub(super) fn flow_samples(&mut self, end: Time) -> impl Iterator<Item = FlowSamples> {
-        self.hosts.iter_mut().flat_map(move |host| host.flow_samples(end))
+        let transports = &*self.transports;
+        self.hosts.iter_mut().flat_map(move |host| host.flow_samples(end, transports))
     }
 
     /// The record of every host's queue of pulls until `end`, where there is one.
@@ -222,10 +228,11 @@ impl<T: Transport> Shard<T> {
 /// Prefetches what nodes will read when packets arrive, so that large networks do not wait for memory: first the
 /// packets and the hosts, then the flows' states, and last what these point to.
 #[inline(never)]
-fn prepare<T: Transport>(
+fn prepare<H: Copy + Default, A: PortAgent<H>>(
     [soon, near, far]: [&[Arrival]; 3],
-    hosts: &[Host<T>],
-    packets: &Packets<T::Header>,
+    hosts: &[Host<H, A>],
+    transports: &dyn Transports<H, A>,
+    packets: &Packets<H>,
 ) {
     // All hosts are alike in this, so only the first is read.
     let are_simple = hosts.first().is_some_and(Host::is_simple);
@@ -242,14 +249,21 @@ fn prepare<T: Transport>(
             host.prefetch(are_simple);
         }
     }
-    for arrival in near {
-        if let Some(host) = hosts.get(arrival.node as usize) {
-            host.expect(packets.get(arrival.id), is_first(arrival));
-        }
+    // Hosts come before switches, so a batch has some if its first is one.
+    let has_hosts =
+        |batch: &[Arrival]| batch.first().is_some_and(|first| (first.node as usize) < hosts.len());
+    if has_hosts(far) {
+        transports.prefetch(far);
     }
-    if are_simple {
+    if has_hosts(near) {
+        transports.expect(near, packets);
+        let first = near.iter().filter(|arrival| is_first(arrival));
+        first.filter_map(|arrival| hosts.get(arrival.node as usize)).for_each(Host::expect);
+    }
+    if are_simple || !has_hosts(soon) {
         return;
     }
+    transports.expect_soon(soon, packets);
     for arrival in soon {
         if let Some(host) = hosts.get(arrival.node as usize) {
             host.expect_soon(packets.get(arrival.id), packets);
