@@ -601,12 +601,12 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
         self.note(now);
     }
 
-    /// Sends a packet at a port that is open to it.
+    /// Sends a packet at a port that is open to it, and whose queue does not look at it.
     #[inline]
     pub(super) fn send_at_once(&mut self, now: Time, id: PacketId, wires: &mut Wires<H>) {
-        debug_assert!(self.is_open(now, wires.packets.get(id)), "something is before it");
+        debug_assert!(self.is_open_unseen(now, wires.packets.get(id)), "something is before it");
         self.line.busy_until = now;
-        self.pass(now, id, wires);
+        self.send(now, id, wires);
     }
 
     /// Sends a packet at a port that is open to it, past what waits.
@@ -647,11 +647,27 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
     /// waits, and the link is free.
     #[inline]
     pub(super) fn is_open(&self, now: Time, packet: &Packet<H>) -> bool {
+        self.is_open_by(Buffer::lets_pass, now, packet)
+    }
+
+    /// The same, of a port whose queue does not look at what passes it.
+    #[inline]
+    pub(super) fn is_open_unseen(&self, now: Time, packet: &Packet<H>) -> bool {
+        self.is_open_by(Buffer::lets_pass_unseen, now, packet)
+    }
+
+    #[inline(always)]
+    fn is_open_by(
+        &self,
+        lets_pass: impl Fn(&Buffer, Option<u8>, bool) -> bool,
+        now: Time,
+        packet: &Packet<H>,
+    ) -> bool {
         if self.waiting || self.line.busy_until > now || packet.time > now {
             return false;
         }
         let class = (packet.kind != Kind::Link).then_some(packet.class);
-        self.buffer().is_some_and(|buffer| buffer.lets_pass(class, self.line.busy_until == now))
+        self.buffer().is_some_and(|buffer| lets_pass(buffer, class, self.line.busy_until == now))
     }
 
     /// Takes out all that waits of a class, and gives it up until it is resumed. The caller calls [`Port::note_emptied`]

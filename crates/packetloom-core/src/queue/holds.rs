@@ -98,11 +98,18 @@ pub trait Holds {
     /// sent goes at once, so that it has left before the next one of that moment comes; `was_just_taken`: the link,
     /// until that moment.
     #[inline]
-    fn lets_pass(&self, _class: Option<u8>, _was_just_taken: bool) -> bool {
+    fn lets_pass(&self, class: Option<u8>, was_just_taken: bool) -> bool {
+        self.lets_pass_unseen(class, was_just_taken)
+    }
+
+    /// The same, of a queue that does not look at what passes it. Apart, because every packet-hop between switches that
+    /// pause asks this, and calls nothing for it.
+    #[inline]
+    fn lets_pass_unseen(&self, _class: Option<u8>, _was_just_taken: bool) -> bool {
         false
     }
 
-    /// Whether it has to know of packets that it lets pass ([`Holds::pass`]).
+    /// Whether it looks at packets that it lets pass ([`Holds::pass`]).
     #[inline]
     fn sees_passing(&self) -> bool {
         false

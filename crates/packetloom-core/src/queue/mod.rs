@@ -503,6 +503,13 @@ macro_rules! queues {
             }
 
             #[inline]
+            fn lets_pass_unseen(&self, class: Option<u8>, was_just_taken: bool) -> bool {
+                match self {
+                    $($(#[$when])? Buffer::$name(queue) => queue.lets_pass_unseen(class, was_just_taken)),*
+                }
+            }
+
+            #[inline]
             fn sees_passing(&self) -> bool {
                 match self {
                     $($(#[$when])? Buffer::$name(queue) => queue.sees_passing()),*

@@ -598,7 +598,8 @@ impl Router {
     }
 
     /// The port, among the switch's own, for a packet.
-    #[inline]
+    // Every hop of every packet does this.
+    #[inline(always)]
     pub fn port_for<H>(&mut self, packet: &Packet<H>) -> u32 {
         let offset = packet.dst.wrapping_sub(self.first_host);
         let leads_down = offset < self.hosts;

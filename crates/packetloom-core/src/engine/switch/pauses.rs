@@ -160,7 +160,7 @@ impl Switch {
         let (Some(pauses), port) = (self.pauses(), &mut ports[out as usize]) else { return false };
         let packet = wires.packets.get(id);
         let passes = |class| pauses.memory.passes(link, class, packet.size_bytes);
-        let goes = port.is_open(now, packet) && charged_class(packet).is_none_or(passes);
+        let goes = port.is_open_unseen(now, packet) && charged_class(packet).is_none_or(passes);
         if goes {
             port.send_at_once(now, id, wires);
         }

@@ -171,7 +171,7 @@ impl Holds for SharedPort {
 
     // In a planned order whatever arrives comes before the end of a packet at the same instant.
     #[inline]
-    fn lets_pass(&self, class: Option<u8>, was_just_taken: bool) -> bool {
+    fn lets_pass_unseen(&self, class: Option<u8>, was_just_taken: bool) -> bool {
         !(was_just_taken && self.has_planned_order) && class.is_none_or(|class| !self.paused.has(class))
     }
 
