@@ -16,7 +16,8 @@ use super::params::{Defaults, check, core, default_of};
 use super::presets;
 use crate::spec::{ALWAYS, Component, Fallback, Kind, Needs, Param, Values};
 use crate::units::{Rate, Time};
-use power::{Law, Powered, Settings, check_variant, seconds};
+use packetloom_transport::FixedRate;
+use power::{Law, Powered, Settings, check_variant, fixed_rates, seconds};
 use telemetry::ArrivalTelemetry;
 pub use theta::ThetaPowerTcp;
 
@@ -139,6 +140,10 @@ impl Control for PowerControl {
     fn settings(values: &Values) -> Settings {
         let target = values.optional_number("utilisation").unwrap_or(0.95);
         Settings { widths: widths(values), ..Settings::of(values, 0.9, target) }
+    }
+
+    fn fixed_rates(values: &Values) -> Vec<FixedRate> {
+        fixed_rates(values)
     }
 
     fn moves_pending(_: &Settings) -> bool {

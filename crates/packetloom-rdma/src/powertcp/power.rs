@@ -5,9 +5,13 @@ use super::super::hpcc::Widths;
 use crate::narrow::saturated;
 use crate::spec::{Complaint, Value, Values};
 use crate::units::{Rate, Time};
+use packetloom_transport::FixedRate;
 
 /// Below this share of the equilibrium a measurement counts as this much (the authors' Linux module: p_norm_cutoff).
 const LEAST_POWER: f64 = 0.01;
+
+/// What a step adds in the authors' simulator, whose hosts have 25 Gb/s (examples/PowerTCP: topology-256.txt).
+const INCREASE: Rate = Rate(150_000_000);
 
 /// Whose law, with what a step adds.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -36,7 +40,7 @@ impl Settings {
         let law = if is_paper(values) {
             Law::Window { flows: values.optional_count("flows").unwrap_or(10) as f64 }
         } else {
-            let increase = values.optional_rate("additive_increase").unwrap_or(Rate(150_000_000));
+            let increase = values.optional_rate("additive_increase").unwrap_or(INCREASE);
             Law::Rate { increase: increase.as_bps() as f64, target }
         };
         Settings {
@@ -51,6 +55,13 @@ impl Settings {
 
 pub(super) fn is_paper(values: &Values) -> bool {
     values.meaning("variant", &[("paper", true), ("ns3-datacenter", false)])
+}
+
+/// What the simulator adds at any rate, unless a scenario says otherwise.
+pub(super) fn fixed_rates(values: &Values) -> Vec<FixedRate> {
+    let is_fixed = !is_paper(values) && values.optional_rate("additive_increase").is_none();
+    let increase = FixedRate { key: "additive_increase", value: INCREASE, line_rate: Rate::from_gbps(25) };
+    if is_fixed { vec![increase] } else { Vec::new() }
 }
 
 /// Refuses what the other variant has.

@@ -3,11 +3,12 @@
 use super::super::control::{AckInfo, Control, FlowPath};
 use super::super::params::{Defaults, check, core, default_of};
 use super::super::presets;
-use super::power::{Law, Powered, Settings, check_variant, seconds};
+use super::power::{Law, Powered, Settings, check_variant, fixed_rates, seconds};
 use super::{ADDITIVE, FLOWS, MIN_RATE, VARIANT};
 use crate::narrow::saturated;
 use crate::spec::{ALWAYS, Component, Fallback, Kind, Param, Values};
 use crate::units::{Rate, Time};
+use packetloom_transport::FixedRate;
 
 /// PowerTCP by delays.
 pub type ThetaPowerTcp = super::super::Rdma<ThetaControl>;
@@ -76,6 +77,10 @@ impl Control for ThetaControl {
 
     fn settings(values: &Values) -> Settings {
         Settings::of(values, if super::power::is_paper(values) { 0.9 } else { 0.7 }, 1.0)
+    }
+
+    fn fixed_rates(values: &Values) -> Vec<FixedRate> {
+        fixed_rates(values)
     }
 
     fn moves_pending(_: &Settings) -> bool {

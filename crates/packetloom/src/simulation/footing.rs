@@ -310,6 +310,21 @@ mod tests {
     }
 
     #[test]
+    fn the_step_of_powertcps_simulator_is_for_25_gbps() {
+        let beside_hpcc = |rate: &str, variant: &str| {
+            let transport = format!("{{ kind = \"powertcp\", variant = \"{variant}\" }}");
+            let schemes = scheme("A", &transport, LOSSLESS) + &scheme("B", "\"hpcc\"", LOSSLESS);
+            let found = between(rate, &schemes);
+            let step = found.into_iter().find(|one| one.what == "line rate that constants were made for");
+            step.map(|one| one.remedy)
+        };
+        let remedy = Some(vec!["scheme.A.transport.additive_increase=600Mbps".to_owned()]);
+        assert_eq!(beside_hpcc("100Gbps", "ns3-datacenter"), remedy);
+        assert_eq!(beside_hpcc("25Gbps", "ns3-datacenter"), None);
+        assert_eq!(beside_hpcc("100Gbps", "paper"), None);
+    }
+
+    #[test]
     fn buffers_of_queues_that_only_hold_are_nobodys_own() {
         let queue = |capacity: &str| format!("{{ kind = \"drop-tail\", capacity = \"{capacity}\" }}");
         let two = |other: &str| scheme("A", "\"tcp\"", &queue("100KB")) + &scheme("B", "\"tcp\"", other);
