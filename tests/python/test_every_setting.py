@@ -269,6 +269,17 @@ ALSO: dict[str, tuple[dict[str, Json], list[Json] | None]] = {
     "queue-pairs/pool.take": ({"own.warm": 3}, None),
     **{f"queue-pairs.{name}": ({}, ["20us", "100us"]) for name in ("req_timeout", "rep_timeout")},
     **{f"fidelity/steady.{name}": (ELEPHANTS, None) for name in ("tolerance", "round_trips", "stretch")},
+    "fidelity/flows.collectives": (
+        {
+            "workload": TWO_JOBS["workload"],
+            "run.loads": None,
+            "run.flows": None,
+            "run.max_time": "200ms",
+            "scheme.0.routing": "spray-random",
+            "fault": None,
+        },
+        None,
+    ),
     **{f"fidelity/links.{name}": ({"own.flows": 1}, None) for name in ("representatives", "neighbours")},
     **{
         f"queue/ndp.{name}": (CROWDED | {"own.capacity": "1packets", "own.weight": 1}, values)

@@ -326,7 +326,7 @@ impl Outcome {
         columns.add("start_ns", |row| ns(row.start))?;
         columns.add("end_ns", |row| ns(row.end))?;
         columns.add("message_from", |row| row.message.map_or(-1, |message| i64::from(message.from)))?;
-        columns.add("flow_id", |row| row.message.map_or(-1, |message| i64::from(message.flow)))?;
+        columns.add("flow_id", |row| row.message.and_then(|message| message.flow).map_or(-1, i64::from))?;
         columns.add("size_bytes", |row| row.message.map_or(0, |message| message.bytes))?;
         columns.add("alone_ns", |row| row.message.map_or(f64::NAN, |message| message.alone.as_ns_f64()))?;
         columns.add_texts("link", |row| link(row).unwrap_or_default())?;

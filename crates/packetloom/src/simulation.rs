@@ -57,7 +57,7 @@ use checks::{
     captured, check_credits, check_links, check_paths, check_processing, check_queues, check_retry,
     check_returns, check_samples, check_sizes, check_traffic, load_classes, watched,
 };
-use fidelity::{Fidelity, check_rung};
+use fidelity::{Fidelity, check_rung, wholes};
 use flow_level::{Model, run_fluid};
 use flow_rung::run_flows;
 use links::run_links;
@@ -201,6 +201,7 @@ impl Simulation {
             seed: case.seed,
             flow_limit: case.run.optional_count("flows"),
             duration: case.run.optional_time("duration"),
+            whole: wholes(&case, &topology),
         };
         let workload = Workload::build(&case.workloads, &environment)?;
         if is_fluid || is_central {

@@ -53,6 +53,7 @@ mod transports;
 mod uec;
 mod uec_links;
 mod uet_services;
+mod wholes;
 
 /// A file that is no module here would not be run.
 #[test]

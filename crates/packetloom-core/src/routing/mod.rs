@@ -404,14 +404,19 @@ pub fn is_balanced(routing: &Values) -> bool {
     spec::how(ROUTINGS, &routing.kind).balancer.is_some()
 }
 
-/// Whether a flow's packets all take one path on a network, and whether its answers come back by it.
-pub fn path_per_flow(routing: &Values, topology: &Topology) -> (bool, bool) {
+/// Whether switches of a network have a choice among ports.
+pub fn has_choice(topology: &Topology) -> bool {
     let has_choice =
         |node: &Node| node.tier > 0 && narrow::<u32>(node.ports.len()) > node.reach.down_ports + 1;
-    let is_only = match topology.routes() {
-        Some(routes) => !routes.has_choice(),
-        None => !topology.nodes.iter().any(has_choice),
-    };
+    match topology.routes() {
+        Some(routes) => routes.has_choice(),
+        None => topology.nodes.iter().any(has_choice),
+    }
+}
+
+/// Whether a flow's packets all take one path on a network, and whether its answers come back by it.
+pub fn path_per_flow(routing: &Values, topology: &Topology) -> (bool, bool) {
+    let is_only = !has_choice(topology);
     let is_by_flow = chooser(routing) == Chooser::SwitchByFlow;
     let has_symmetry = || routing.entries.contains_key("symmetric") && routing.flag("symmetric");
     (is_only || is_by_flow, is_only || (is_by_flow && has_symmetry()))

@@ -179,7 +179,13 @@ fn connections(
 fn job(common: &Common, values: &Values, env: &Environment) -> Result<Built, Complaint> {
     check_planned(common)?;
     let hosts: Vec<HostId> = (0..env.hosts).map(|member| common.members.host(member)).collect();
-    let site = Site { hosts: &hosts, server: env.server_hosts, rate: env.host_rate, wire: env.wire };
+    let site = Site {
+        hosts: &hosts,
+        server: env.server_hosts,
+        rate: env.host_rate,
+        wire: env.wire,
+        whole: env.whole,
+    };
     let mut draws = Stream::new(env.seed, Purpose::Pattern, entity::source(common.label.source));
     let made = jobs::plan(values, &site, like(common), &mut draws);
     let (plan, pattern) = made.map_err(|complaint| inside("arrivals", complaint))?;

@@ -4,7 +4,7 @@ use super::build;
 use super::chain::{Chain, Numbering};
 use super::dependencies::{Dependencies, Done, Plan, Triggers};
 use super::facts::SourceFacts;
-use super::job::{self, Job, Walker};
+use super::job::{self, Job, Walker, Whole};
 use super::members;
 use super::query::{QuerySpec, Start};
 use super::source::{ListSource, OpenSource};
@@ -42,6 +42,8 @@ pub struct Environment {
     pub flow_limit: Option<u64>,
     /// Flows start before this.
     pub duration: Option<Time>,
+    /// The collective operations of jobs of which no message is sent by itself.
+    pub whole: Whole,
 }
 
 /// More than any memory can hold, and fewer than a [`FlowId`] can number.

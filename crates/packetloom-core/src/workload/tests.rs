@@ -18,6 +18,7 @@ fn environment() -> Environment {
         seed: 1,
         flow_limit: Some(20_000),
         duration: None,
+        whole: job::Whole::None,
     }
 }
 

@@ -139,31 +139,39 @@ impl Sharing {
     /// # Panics
     /// If it crosses no link, or is to start before what has already been.
     pub fn arrive(&mut self, start: Time, transfer: &Transfer) {
+        self.arrive_on(start, transfer.id, transfer.bits, &transfer.links);
+    }
+
+    /// The same of a flow that has so many bits to move by these links.
+    ///
+    /// # Panics
+    /// As [`Sharing::arrive`].
+    pub fn arrive_on(&mut self, start: Time, id: FlowId, bits: f64, crossed: &[(u32, f64)]) {
         assert!(start >= self.now, "flows must be given in order of start");
-        assert!(!transfer.links.is_empty(), "a flow crosses a link at least");
+        assert!(!crossed.is_empty(), "a flow crosses a link at least");
         // What arrives together is shared out together.
         if start > self.now {
             self.settle();
             self.now = start;
         }
         let slot = self.free.pop().unwrap_or(narrow::<u32>(self.flows.len()));
-        let is_watched = self.watch.as_ref().is_some_and(|watch| watch.concerns(transfer));
-        let mut links = Vec::with_capacity(transfer.links.len());
-        for (&(link, share), nth) in transfer.links.iter().zip(0..) {
+        let is_watched = self.watch.as_ref().is_some_and(|watch| watch.concerns(id, crossed));
+        let mut links = Vec::with_capacity(crossed.len());
+        for (&(link, share), nth) in crossed.iter().zip(0..) {
             let LinkState { members, watched, .. } = &mut self.links[link as usize];
             *watched += u32::from(is_watched);
             links.push(Crossing { link, place: narrow::<u32>(members.len()), share, held: Time::ZERO });
             members.push(Member { slot, nth, is_watched, share });
         }
         let lowest = Lowest::of(&links, &self.levels);
-        for &(link, share) in &transfer.links {
+        for &(link, share) in crossed {
             self.want(link, lowest.without(link) * share);
         }
         let active = Active {
-            id: transfer.id,
+            id,
             lowest,
             links,
-            left: transfer.bits,
+            left: bits,
             rate: 0.0,
             since: start,
             bottleneck: 0,
@@ -211,6 +219,12 @@ impl Sharing {
             self.leave(slot);
             finished(id, at);
         }
+    }
+
+    /// The level of each link, which is infinite where none of its flows is held back by it.
+    pub fn settled(&mut self) -> &[f64] {
+        self.settle();
+        &self.levels
     }
 
     /// How many flows a link holds back, as of when time last went on.

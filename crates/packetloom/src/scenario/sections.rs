@@ -249,6 +249,12 @@ pub const MEASURE: Component = Component {
             "Keep when each operation of each rank of a job was ready, began and ended; the critical path of each repetition; and which link bounds each collective operation.",
         ),
         param(
+            "critical_path",
+            Kind::Flag,
+            Fallback::Value("false"),
+            "Keep the critical path of each repetition of a job, and which link bounds each collective operation; operations includes it.",
+        ),
+        param(
             "alone",
             Kind::Flag,
             Fallback::Value("false"),

@@ -57,6 +57,7 @@ fn of_measure(scenario: &Scenario) -> Vec<(String, String)> {
     let pauses = queues.flatten().any(|queue| queue::pauses(&queue));
     let needs = [
         ("operations", has_job, "no source is a job"),
+        ("critical_path", has_job, "no source is a job"),
         ("queues", has_packets, "no scheme has packets"),
         ("reordering", has_packets, "no scheme has packets"),
         ("pauses", pauses, "no scheme has a queue that pauses, such as \"shared-buffer\""),

@@ -14,6 +14,7 @@ use crate::spec::{ALWAYS, Complaint, Component, Fallback, Kind, Param, Value, Va
 use crate::topology::{MessageCosts, Topology};
 use crate::transport;
 use crate::workload::Workload;
+use crate::workload::job::Whole;
 
 /// A scenario's choice.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -127,10 +128,40 @@ pub const FIDELITY_COMPONENTS: &[Component] = &[
         kind: "flows",
         doc: "An estimate without packets: flows, and messages of jobs, share all links of their paths max-min fairly from their first moment on, whatever the transport. The time of a packet across the network, and of a handshake, is added.",
         source: "Bertsekas and Gallager, Data Networks, §6.5.2",
-        params: &[],
+        params: &[&[Param {
+            name: "collectives",
+            kind: Kind::Choice(&["messages", "whole"]),
+            default: Fallback::Value("messages"),
+            doc: "How collective operations of jobs are carried out: message by message; or as wholes, whose messages go at one pace stage by stage and have no rows, where the ranks are in one stage at a time and all messages between two hosts take the same way (rings, halving and doubling, all-to-all, hierarchical ones; not trees). That takes less by far, and is further off where ranks begin apart or a link holds some of them back.",
+            source: "packetloom",
+            acts: ALWAYS,
+        }]],
         check: anything,
     },
 ];
+
+/// Which collective operations a case carries out as wholes: under `flows`, those whose messages take the same way each
+/// time.
+pub(super) fn wholes(case: &Case, topology: &Topology) -> Whole {
+    let is_asked = match case.run.entries.get("fidelity") {
+        Some(Value::Component(rung)) => rung.kind == "flows" && rung.text("collectives") == "whole",
+        _ => false,
+    };
+    let transport = case.scheme.component("transport");
+    if !is_asked || kind_of(&transport, "connections") == Some("fresh") {
+        return Whole::None;
+    }
+    let routing = case.scheme.component("routing");
+    let has_one_queue_pair = matches!(routing.entries.get("queue_pairs"), Some(Value::Count(1)));
+    let hosts_choose = (0..topology.hosts).any(|host| topology.nic_ports(host).len() > 1);
+    let is_by_message = (hosts_choose && !routing::hosts_spread(&routing))
+        || (routing::path_per_flow(&routing, topology).0 && routing::has_choice(topology));
+    match topology.server_hosts {
+        _ if has_one_queue_pair || !is_by_message => Whole::All,
+        Some(server) if topology.has_scale_up() => Whole::Inside(server),
+        _ => Whole::None,
+    }
+}
 
 impl Fidelity {
     /// A case's.
@@ -379,7 +410,9 @@ pub fn doubts(run: &Values, scheme: &Values, workloads: &[&Values]) -> Vec<(Stri
         }
     }
     let routing = scheme.component("routing").kind;
-    if rung == Fidelity::Flows && !matches!(routing.as_str(), "ecmp" | "wcmp") {
+    // These do so, or keep a flow to a path.
+    let is_known = ["ecmp", "wcmp", "permutation", "oblivious", "spray-random", "spray-round-robin"];
+    if rung == Fidelity::Flows && !is_known.contains(&routing.as_str()) {
         doubt(&format!("{routing} is taken to spread each flow of {name} evenly over all paths"));
     }
     let has_deadlines =

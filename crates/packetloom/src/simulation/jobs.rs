@@ -1,12 +1,13 @@
 //! What came of jobs: their repetitions, and the collective operations in them.
 
 use super::Outcome;
-use super::critical::{self, Bound, Carried, Paths};
+use super::critical::{self, Bound, Carried, Facts, Paths};
 use super::stragglers::{RankRow, ranks};
 use super::timelines::timelines;
 use crate::job::{Collective, Work};
 use crate::measure::FlowRow;
 use crate::narrow::exact;
+use crate::spec::Values;
 use crate::topology::Topology;
 use crate::units::Time;
 use crate::workload::job::{Exchange, Job, Operation, Plan, Span};
@@ -17,18 +18,37 @@ use std::sync::Arc;
 pub type RankSpans = (u8, u32, Vec<Span>);
 
 impl Outcome {
-    /// Adds what came of jobs; `paths`: how flows found their paths, if operations are to be kept.
-    pub(super) fn add_jobs(&mut self, jobs: &[Job], spans: &[RankSpans], paths: Option<&Paths>) {
+    /// Adds what came of jobs; `paths`: how flows found their paths, if it is to be known what jobs waited for;
+    /// `wholes`: what operations take alone that were carried out as wholes.
+    pub(super) fn add_jobs(
+        &mut self,
+        jobs: &[Job],
+        spans: &[RankSpans],
+        paths: Option<&Paths>,
+        wholes: Facts<'_>,
+        keeps_operations: bool,
+    ) {
         self.jobs = collectives(jobs, spans, &self.topology);
         self.ranks = ranks(jobs, spans);
         self.iterations = iterations(jobs, spans, &self.ranks, &self.topology);
         let Some(paths) = paths else { return };
         let carried = Carried::of(&self.topology, paths, &self.flows);
         carried.bound(jobs, &mut self.jobs);
-        self.critical_path = critical::paths(jobs, spans, &self.iterations, &self.flows, &carried);
+        for row in &mut self.jobs {
+            row.bound = row.bound.or_else(|| wholes(row.source, row.exchange)?.bound);
+        }
+        self.critical_path = critical::paths(jobs, spans, &self.iterations, (&self.flows, &carried), wholes);
+        if !keeps_operations {
+            return;
+        }
         self.operations = operations(jobs, spans, &self.flows);
         self.timelines = timelines(jobs, spans);
     }
+}
+
+/// Whether it is to be known what jobs waited for.
+pub(super) fn keeps_paths(measure: &Values) -> bool {
+    measure.flag("operations") || measure.flag("critical_path")
 }
 
 /// So many of the ranks that wait are named.
@@ -384,10 +404,12 @@ impl Nics<'_> {
         for place in 0..operation.ranks {
             let from = rank(place);
             for lane in 0..operation.lanes {
-                let pattern = operation.pattern(lane);
-                for slot in (0..pattern.stages(place)).flat_map(|stage| pattern.stage(place, stage).slots) {
-                    let message = operation.message(lane, place, slot);
-                    self.add(from, self.plan.rank_at(operation.group, message.to), message.bytes * times);
+                for (stage, alike) in stages(operation, lane, place) {
+                    for slot in operation.pattern(lane).stage(place, stage).slots {
+                        let message = operation.message(lane, place, slot);
+                        let to = self.plan.rank_at(operation.group, message.to);
+                        self.add(from, to, message.bytes * u64::from(alike) * times);
+                    }
                 }
             }
         }
@@ -400,6 +422,16 @@ impl Nics<'_> {
             Time(exact(bits * 1_000_000_000_000 / u128::from(rate.as_bps())))
         };
         self.bytes.iter().enumerate().map(takes).max().unwrap_or(Time::ZERO)
+    }
+}
+
+/// The stages of a rank, each with how many that follow it are like it. Of an operation as a whole it may have more than
+/// could be counted one by one; there a message may be a byte larger or smaller than that of the stage before.
+fn stages(operation: &Operation, lane: u32, place: u32) -> Vec<(u32, u32)> {
+    let pattern = operation.pattern(lane);
+    match pattern.phases().filter(|_| operation.is_whole) {
+        Some(phases) => phases.into_iter().map(|phase| (phase.stage, phase.times)).collect(),
+        None => (0..pattern.stages(place)).map(|stage| (stage, 1)).collect(),
     }
 }
 

@@ -142,7 +142,7 @@ impl Setting {
         let has_open_flows = collector.started() > collector.finished();
         let max_time = self.max_time();
         let keeps_operations = self.case.measure.flag("operations");
-        let paths = keeps_operations.then(|| Paths::of(&self));
+        let paths = jobs::keeps_paths(&self.case.measure).then(|| Paths::of(&self));
         let lost_after = transport::find(&plan.transport.kind).and_then(|one| one.lost_after);
         let mut outcome = self.outcome(collector, &statuses, tally);
         outcome.violation = violation;
@@ -152,7 +152,7 @@ impl Setting {
             spans.iter_mut().flat_map(|(.., spans)| spans).for_each(|span| steady.restore_span(span));
         }
         spans.extend(modelled(workload.jobs(), max_time));
-        outcome.add_jobs(workload.jobs(), &spans, paths.as_ref());
+        outcome.add_jobs(workload.jobs(), &spans, paths.as_ref(), &|_, _| None, keeps_operations);
         let by_clock = workload.left_by_clock().filter(|_| is_wanted).unwrap_or(0);
         let waiting = workload.waiting();
         outcome.never_started = waiting + by_clock;

@@ -33,7 +33,10 @@ def write_waits(page: Page, several: Sequence[Results]) -> None:
     spent = time_spent(several)
     page.heading("What jobs waited for")
     if spent.is_empty():
-        page.text("Not recorded: set `operations = true` in [measure] to have critical paths and a timeline of ranks.")
+        page.text(
+            "Not recorded: set `operations = true` in [measure] to have critical paths and a timeline of ranks, or "
+            "`critical_path = true` for the former alone."
+        )
     else:
         _write_time_spent(page, spent)
         _write_bounds(page, bounds(several))

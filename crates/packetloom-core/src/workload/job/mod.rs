@@ -15,13 +15,15 @@ mod span;
 #[cfg(test)]
 mod tests;
 mod walker;
+mod whole;
 
 pub use library::modelled::carry_out;
-pub use pattern::Algorithm;
+pub use pattern::{Algorithm, Phase};
 pub use plan::{ANSWER, Costs, Exchange, Located, MESSAGE, Operation, Plan, Settings};
 pub use round::Round;
 pub use span::Span;
-pub use walker::Walker;
+pub use walker::{Told, Walker};
+pub use whole::Whole;
 
 use crate::flow::{Flow, FlowId};
 use crate::units::Time;
@@ -85,9 +87,31 @@ impl Ranks {
         }
     }
 
+    /// What ranks have begun here, and end when they are told, since this was last asked.
+    pub fn take_begun(&mut self, mut found: impl FnMut(u8, u32, Told)) {
+        for walker in &mut self.walkers {
+            let (source, rank) = (walker.plan().settings.like.source, walker.rank());
+            walker.take_begun().for_each(|told| found(source, rank, told));
+        }
+    }
+
+    /// An operation of a rank ends, as it is told; calls `start` for each message that follows.
+    pub fn end_told(&mut self, (source, rank): (u8, u32), told: Told, now: Time, start: impl FnMut(Flow)) {
+        self.each(start, |walker, starting| {
+            if (walker.plan().settings.like.source, walker.rank()) == (source, rank) {
+                walker.end_told(told, now, starting);
+            }
+        });
+    }
+
     /// The sources of jobs that have ended here since this was last asked.
     pub fn take_ended(&mut self) -> impl Iterator<Item = u8> + '_ {
         self.ended.drain(..)
+    }
+
+    /// The ranks themselves.
+    pub fn into_walkers(self) -> impl Iterator<Item = Walker> {
+        self.walkers.into_iter()
     }
 
     /// The ranks, to be changed.

@@ -5,6 +5,7 @@
 
 use super::library::{Call, LaneBytes, Lanes, Nccl};
 use super::pattern::{self, Algorithm, Awaited, Message, Pairs, Pattern, Reordered, Shares};
+use super::whole::Whole;
 use crate::flow::{Flow, FlowId, HostId};
 use crate::job::{Collective, Event, Program, Sizes, Work};
 use crate::narrow::exact;
@@ -34,6 +35,8 @@ pub struct Settings {
     pub costs: Costs,
     /// The library that decides how each operation is carried out, if one does.
     pub library: Option<Nccl>,
+    /// The operations of which no message is sent by itself.
+    pub whole: Whole,
 }
 
 /// What a host takes for a message: the parameters of LogGOPS that are not the network's.
@@ -81,6 +84,12 @@ impl Costs {
 }
 
 impl Settings {
+    /// Whether operations of a group are carried out as wholes.
+    fn is_whole(&self, group: &[u32]) -> bool {
+        let Costs { gap, .. } = self.costs;
+        gap.is_none() && self.whole.holds(group.iter().map(|&rank| self.hosts[rank as usize]))
+    }
+
     /// On how many servers a group is, equally many ranks on each.
     fn servers_of(&self, group: &[u32]) -> Result<u32, String> {
         let ranks = exact::<u32>(group.len());
@@ -159,6 +168,8 @@ pub struct Operation {
     pub ranks: u32,
     /// Bytes of the whole.
     pub bytes: u64,
+    /// Which of the program's matrices says what each pair of ranks has, if one does.
+    pub matrix: Option<u32>,
     /// In how many parts it is under way at once.
     channels: u32,
     /// Independent parts of it.
@@ -167,6 +178,8 @@ pub struct Operation {
     pub call: Option<Call>,
     /// Whether a model says when it is over, and nothing is sent.
     pub is_modelled: bool,
+    /// Whether its messages are not sent one by one: who runs the job says when it is over.
+    pub is_whole: bool,
     /// How many lanes later the next piece of a channel waits for this one, if it does.
     pub gate: Option<u32>,
     lane_bytes: LaneBytes,
@@ -575,16 +588,20 @@ impl Patterns {
         let gate = (chunks > PIECES_UNDER_WAY).then_some(channels * strands * PIECES_UNDER_WAY);
         let slots = patterns.iter().map(|pattern| pattern.slots()).max().unwrap_or(0);
         let (call, is_modelled) = (None, false);
+        let is_simple = gate.is_none() && patterns.iter().all(|one| one.phases().is_some());
+        let is_whole = ranks > 1 && is_simple && plan.settings.is_whole(&plan.program.groups[group as usize]);
         Ok(Operation {
             kind,
             algorithm,
             group,
             ranks,
             bytes,
+            matrix: if let Sizes::Matrix(matrix) = sizes { Some(matrix) } else { None },
             channels,
             lanes,
             call,
             is_modelled,
+            is_whole,
             gate,
             lane_bytes: LaneBytes::Part(lanes, 1),
             patterns,
@@ -626,10 +643,12 @@ fn by_library(
         group,
         ranks,
         bytes,
+        matrix: None,
         channels: call.channels,
         lanes,
         call: Some(call),
         is_modelled,
+        is_whole: false,
         gate: None,
         lane_bytes,
         patterns: Arc::new(patterns),
@@ -655,14 +674,25 @@ fn reordered(made: Vec<Box<dyn Pattern>>, members: &[u32]) -> Vec<Box<dyn Patter
 }
 
 impl Operation {
+    /// Whether its ranks wait for a word of who runs the job instead of messages.
+    pub fn is_told(&self) -> bool {
+        self.is_modelled || self.is_whole
+    }
+
     /// How many numbers its messages take.
     fn numbers(&self) -> Result<u32, String> {
+        if self.is_told() {
+            return Ok(0);
+        }
         let numbers = [self.slots, self.ranks].into_iter().try_fold(self.lanes, u32::checked_mul);
         numbers.ok_or_else(|| format!("{} has more messages than can be numbered", self.kind.name()))
     }
 
-    /// How many messages its ranks send.
+    /// How many messages its ranks send one by one.
     pub fn messages(&self) -> u64 {
+        if self.is_told() {
+            return 0;
+        }
         let of = |lane| self.pattern(lane).messages(self.ranks);
         let kinds = exact::<u32>(self.patterns.len());
         let every = (0..kinds).map(of).sum::<u64>() * u64::from(self.lanes / kinds);

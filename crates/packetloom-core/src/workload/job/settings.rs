@@ -3,6 +3,7 @@
 use super::library::{self, Nccl, library_of};
 use super::pattern::{ALGORITHMS, Algorithm};
 use super::plan::{Costs, Settings};
+use super::whole::Whole;
 use crate::flow::{Flow, HostId};
 use crate::job::Collective;
 use crate::narrow::exact;
@@ -224,6 +225,8 @@ pub struct Site<'a> {
     pub rate: Option<Rate>,
     /// What a byte takes inside a server, and to the nearest host of another, on the empty network.
     pub wire: (Time, Time),
+    /// Which operations are carried out as wholes.
+    pub whole: Whole,
 }
 
 /// From the components' values, for so many ranks.
@@ -254,6 +257,7 @@ pub fn settings(
         chunks: bounded("chunks", values.count("chunks"))?,
         costs: costs(values, site)?,
         library: Nccl::of(values, site)?,
+        whole: site.whole,
     })
 }
 

@@ -28,6 +28,7 @@ fn settings(ranks: u32) -> Settings {
             chain: None,
         },
         library: None,
+        whole: Whole::None,
         repeat: 1,
         algorithms: BTreeMap::new(),
         servers: None,

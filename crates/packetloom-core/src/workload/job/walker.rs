@@ -46,8 +46,19 @@ pub struct Walker {
     /// Words to senders that their message was taken.
     answers: Vec<Flow>,
     spans: Vec<Span>,
-    /// Operations that a model times, by repetition and exchange, which have begun since this was last asked.
-    begun: Vec<(u32, u32)>,
+    /// Operations that end when they are told, which have begun since this was last asked.
+    begun: Vec<Told>,
+}
+
+/// A collective operation of a rank that ends when it is told, since nothing is sent for it here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Told {
+    /// In which repetition.
+    pub iteration: u32,
+    /// Which exchange it is.
+    pub exchange: u32,
+    /// Its place among the operations of the rank.
+    pub place: u32,
 }
 
 /// Operations that share a stream.
@@ -136,6 +147,13 @@ impl Walker {
     pub fn spans(&self) -> impl Iterator<Item = Span> + '_ {
         let open = self.open.iter().map(|(&place, open)| self.span(place, *open, Time::NEVER));
         self.spans.iter().copied().chain(open)
+    }
+
+    /// The same of a rank of which nothing more is asked.
+    pub fn into_spans(mut self) -> Vec<Span> {
+        let mut spans = std::mem::take(&mut self.spans);
+        spans.extend(self.open.iter().map(|(&place, open)| self.span(place, *open, Time::NEVER)));
+        spans
     }
 
     /// The collective operation that it is in, if its stages are alike and nothing else goes on here.
@@ -445,29 +463,28 @@ impl Walker {
     fn begin_collective(&mut self, place: u32, now: Time, start: &mut Vec<Flow>) {
         let exchange = self.plan.exchange_of(self.rank, place);
         let key = (self.iteration, exchange);
+        if let Exchange::Collective(operation) = self.plan.exchange(exchange)
+            && operation.is_told()
+        {
+            return self.begun.push(Told { iteration: self.iteration, exchange, place });
+        }
         let mut sending = std::mem::take(&mut self.sending);
         if let Some(progress) = self.progress(key) {
             progress.begin(place, &mut sending);
-            if progress.operation().is_modelled {
-                self.begun.push(key);
-            }
         }
         self.after_progress(key, None, sending, now, start);
     }
 
-    /// The operations that a model times, by repetition and exchange, which have begun since this was last asked.
-    pub fn take_begun(&mut self) -> impl Iterator<Item = (u32, u32)> + '_ {
+    /// The operations that end when they are told, which have begun since this was last asked.
+    pub fn take_begun(&mut self) -> impl Iterator<Item = Told> + '_ {
         self.begun.drain(..)
     }
 
-    /// An operation that a model times is over.
-    pub fn end_modelled(&mut self, key: (u32, u32), now: Time) {
-        let mut sending = Vec::new();
-        if let Some(progress) = self.progress(key) {
-            progress.arrive(0, 0, &mut sending);
-        }
-        self.after_progress(key, None, sending, now, &mut Vec::new());
-        self.follow_up(now, &mut Vec::new());
+    /// An operation is over that ends when it is told.
+    pub fn end_told(&mut self, told: Told, now: Time, start: &mut Vec<Flow>) {
+        debug_assert_eq!(told.iteration, self.iteration);
+        self.end(told.place, now);
+        self.follow_up(now, start);
     }
 
     /// How far the rank is with a collective operation, which others may have begun before it.

@@ -1,7 +1,7 @@
 //! What is noted of some flows while links are shared: which link held each of them back the longest, and what the rest
 //! of its path would have left it, had one of its links had no part in that.
 
-use super::{Crossing, LinkState, Sharing, TOLERANCE, Transfer, water};
+use super::{Crossing, LinkState, Sharing, TOLERANCE, water};
 use crate::flow::FlowId;
 use crate::units::Time;
 use std::collections::BTreeMap;
@@ -60,9 +60,9 @@ pub(super) struct Watch {
 
 impl Watch {
     /// Whether something has to be noted of a flow when its links' levels change.
-    pub(super) fn concerns(&self, transfer: &Transfer) -> bool {
+    pub(super) fn concerns(&self, id: FlowId, crossed: &[(u32, f64)]) -> bool {
         let is_asked_for = |&(link, _): &(u32, f64)| self.without[link as usize];
-        self.flows[transfer.id as usize] && transfer.links.iter().any(is_asked_for)
+        self.flows[id as usize] && crossed.iter().any(is_asked_for)
     }
 
     /// Whether nothing has been noted of a flow in this round.

@@ -106,7 +106,7 @@ impl Carried<'_> {
         let mut known: BTreeMap<Vec<u32>, u32> = BTreeMap::new();
         for (FlowRow { flow, .. }, number) in flows.iter().zip(numbers) {
             // Where flows are spread, all between two hosts are alike, but for the link by which they leave the first.
-            let is_known = !paths.one_path && topology.nodes[flow.src as usize].ports.len() == 1;
+            let is_known = !paths.one_path && topology.nic_ports(flow.src).len() == 1;
             let found = (!is_known).then(|| links(&mut tracer, paths.one_path, flow, number));
             let key = match &found {
                 None => vec![flow.src, flow.dst],

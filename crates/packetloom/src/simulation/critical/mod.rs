@@ -6,9 +6,11 @@
 mod links;
 mod messages;
 mod walk;
+mod whole;
 
 pub(super) use links::Paths;
 pub use links::{Bound, Carried};
+pub use whole::WholeFacts;
 
 use super::jobs::{IterationRow, RankSpans};
 use crate::flow::FlowId;
@@ -16,7 +18,9 @@ use crate::measure::FlowRow;
 use crate::units::Time;
 use crate::workload::job::{Job, Plan, Span};
 use messages::Messages;
+use std::cell::OnceCell;
 use walk::Walk;
+pub(super) use whole::Facts;
 
 /// What a part of a critical path was spent on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,18 +75,19 @@ pub struct PathRow {
     pub message: Option<MessageOnPath>,
 }
 
-/// A message on a critical path.
+/// A message on a critical path, or all messages of an operation that was carried out as a whole.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MessageOnPath {
-    /// Its flow.
-    pub flow: FlowId,
-    /// The rank that sent it.
+    /// Its flow; of an operation as a whole none.
+    pub flow: Option<FlowId>,
+    /// The rank that sent it; of an operation as a whole the one that began it last.
     pub from: u32,
     /// How much it was.
     pub bytes: u64,
     /// What it takes alone on an empty network.
     pub alone: Time,
-    /// The busiest link that it crossed, while it was under way: the link, and the share of its rate.
+    /// The busiest link that it crossed, while it was under way: the link, and the share of its rate. Of an operation as
+    /// a whole the link that bounds it, and what it took of that itself.
     pub busiest: Option<(u32, f64)>,
 }
 
@@ -94,37 +99,55 @@ struct Part {
     place: u32,
     start: Time,
     end: Time,
-    /// The message's sender, and its row.
-    message: Option<(u32, u32)>,
+    /// What was under way.
+    message: Option<UnderWay>,
+}
+
+/// What was under way to a rank.
+#[derive(Clone, Copy, Debug)]
+enum UnderWay {
+    /// A message: its sender, and its row.
+    Message(u32, u32),
+    /// An operation that was carried out as a whole: the rank that began it last, and its exchange.
+    Whole(u32, u32),
 }
 
 /// The operations of a job's ranks, to be looked up.
 struct Spans<'a> {
     plan: &'a Plan,
-    /// Of each rank, in order of repetition and place.
-    ranks: Vec<Vec<Span>>,
+    /// Of each rank.
+    ranks: Vec<&'a [Span]>,
+    /// The same in order of repetition and place, of those that a path came to: of many ranks it comes to few.
+    sorted: Vec<OnceCell<Vec<Span>>>,
 }
 
 impl Spans<'_> {
-    fn of<'a>(job: &'a Job, spans: &[RankSpans]) -> Spans<'a> {
-        let mut ranks = vec![Vec::new(); job.plan.program.ranks.len()];
+    fn of<'a>(job: &'a Job, spans: &'a [RankSpans]) -> Spans<'a> {
+        let mut ranks: Vec<&[Span]> = vec![&[]; job.plan.program.ranks.len()];
         for (_, rank, spans) in spans.iter().filter(|(source, ..)| *source == job.source) {
-            let mut spans = spans.clone();
-            spans.sort_unstable_by_key(|span| (span.iteration, span.place));
             ranks[*rank as usize] = spans;
         }
-        Spans { plan: &job.plan, ranks }
+        let sorted = vec![OnceCell::new(); ranks.len()];
+        Spans { plan: &job.plan, ranks, sorted }
+    }
+
+    fn of_rank(&self, rank: u32) -> &[Span] {
+        self.sorted[rank as usize].get_or_init(|| {
+            let mut spans = self.ranks[rank as usize].to_vec();
+            spans.sort_unstable_by_key(|span| (span.iteration, span.place));
+            spans
+        })
     }
 
     fn get(&self, rank: u32, iteration: u32, place: u32) -> Option<&Span> {
-        let spans = &self.ranks[rank as usize];
+        let spans = self.of_rank(rank);
         let found = spans.binary_search_by_key(&(iteration, place), |span| (span.iteration, span.place));
         found.ok().map(|at| &spans[at])
     }
 
     /// The operation of a rank that ended at `end`; the first of several.
     fn ending(&self, rank: u32, iteration: u32, end: Time) -> Option<u32> {
-        let mut spans = self.ranks[rank as usize].iter();
+        let mut spans = self.of_rank(rank).iter();
         spans.find(|span| span.iteration == iteration && span.end == end).map(|span| span.place)
     }
 }
@@ -135,13 +158,13 @@ pub fn paths(
     jobs: &[Job],
     spans: &[RankSpans],
     iterations: &[IterationRow],
-    flows: &[FlowRow],
-    carried: &Carried<'_>,
+    (flows, carried): (&[FlowRow], &Carried<'_>),
+    wholes: Facts<'_>,
 ) -> Vec<PathRow> {
     let of_job = |job: &Job| {
         let all = Spans::of(job, spans);
         let own = iterations.iter().filter(|row| row.source == job.source && row.end != Time::NEVER);
-        own.flat_map(|row| of_iteration(&all, row, flows, carried)).collect::<Vec<_>>()
+        own.flat_map(|row| of_iteration(&all, row, (flows, carried), wholes)).collect::<Vec<_>>()
     };
     jobs.iter().flat_map(of_job).collect()
 }
@@ -149,8 +172,8 @@ pub fn paths(
 fn of_iteration(
     spans: &Spans<'_>,
     row: &IterationRow,
-    flows: &[FlowRow],
-    carried: &Carried<'_>,
+    (flows, carried): (&[FlowRow], &Carried<'_>),
+    wholes: Facts<'_>,
 ) -> Vec<PathRow> {
     let plan = spans.plan;
     let messages = Messages::of(plan, row.iteration, flows);
@@ -159,14 +182,25 @@ fn of_iteration(
         let operation = &plan.program.ranks[part.rank as usize].operations()[part.place as usize];
         plan.program.names[operation.name as usize].clone()
     };
-    let message = |part: &Part| {
-        part.message.map(|(from, at)| {
+    let message = |part: &Part| match part.message? {
+        UnderWay::Message(from, at) => {
             let FlowRow { flow, best_fct, .. } = &flows[at as usize];
             let busiest = carried.busiest(at, (part.start, part.end));
-            MessageOnPath { flow: flow.id, from, bytes: flow.size_bytes, alone: *best_fct, busiest }
-        })
+            Some(MessageOnPath {
+                flow: Some(flow.id),
+                from,
+                bytes: flow.size_bytes,
+                alone: *best_fct,
+                busiest,
+            })
+        }
+        UnderWay::Whole(from, exchange) => {
+            let WholeFacts { alone, bytes, bound } = wholes(row.source, exchange)?;
+            let busiest = bound.map(|bound| (bound.link, bound.used_in(part.end.since(part.start))));
+            Some(MessageOnPath { flow: None, from, bytes, alone, busiest })
+        }
     };
-    let row = |(step, part): (u32, &Part)| PathRow {
+    let path_row = |(step, part): (u32, &Part)| PathRow {
         source: row.source,
         iteration: row.iteration,
         step,
@@ -178,5 +212,5 @@ fn of_iteration(
         end: part.end,
         message: message(part),
     };
-    (0..).zip(parts.iter().rev()).map(row).collect()
+    (0..).zip(parts.iter().rev()).map(path_row).collect()
 }

@@ -1,7 +1,7 @@
 //! From the end of a repetition back to its beginning.
 
 use super::messages::{Messages, OfCollective};
-use super::{Part, Spans, Spent};
+use super::{Part, Spans, Spent, UnderWay};
 use crate::flow::FlowId;
 use crate::job::{Event, Work};
 use crate::narrow::exact;
@@ -80,7 +80,7 @@ impl<'a> Walk<'a> {
     }
 
     /// The path's part from `start` to what is known.
-    fn spend(&mut self, spent: Spent, (rank, place): (u32, u32), start: Time, message: Option<(u32, u32)>) {
+    fn spend(&mut self, spent: Spent, (rank, place): (u32, u32), start: Time, message: Option<UnderWay>) {
         let start = start.max(self.start);
         if start < self.now {
             self.parts.push(Part { spent, rank, place, start, end: self.now, message });
@@ -100,11 +100,27 @@ impl<'a> Walk<'a> {
             Work::Collective { .. } => {
                 let exchange = self.spans.plan.exchange_of(rank, place);
                 let Exchange::Collective(operation) = self.spans.plan.exchange(exchange) else { return };
+                if operation.is_whole {
+                    return self.before_whole_ended((rank, place), exchange, operation.group);
+                }
                 let is_pieces = operation.gate.is_some();
                 let own = |one: &OfCollective| is_pieces || one.awaited_by.is_some();
                 self.enabled((rank, place), exchange, &span, |_| true, own);
             }
         }
+    }
+
+    /// An operation that was carried out as a whole waited for the rank that began last; of several for the first.
+    fn before_whole_ended(&mut self, waited: (u32, u32), exchange: u32, group: u32) {
+        let ranks = self.spans.plan.program.groups[group as usize].iter();
+        let begun = ranks.filter_map(|&rank| {
+            let place = self.place_of(rank, exchange)?;
+            Some((self.span(rank, place)?.begin, rank, place))
+        });
+        let last = begun.reduce(|last, one| if one.0 > last.0 { one } else { last });
+        let Some((begin, rank, place)) = last else { return };
+        self.spend(Spent::Message, waited, begin, Some(UnderWay::Whole(rank, exchange)));
+        self.next = Some(Moment::Begin { rank, place });
     }
 
     /// A send ended when it was handed over, or when it was acknowledged.
@@ -118,7 +134,7 @@ impl<'a> Walk<'a> {
             && let Some(row) = self.row_of_send(rank, place, span)
         {
             let from = self.messages.start(row);
-            self.spend(Spent::Acknowledgement, (rank, place), from, Some((rank, row)));
+            self.spend(Spent::Acknowledgement, (rank, place), from, Some(UnderWay::Message(rank, row)));
         }
         self.spend(Spent::Host, (rank, place), span.begin, None);
         self.next = Some(Moment::Begin { rank, place });
@@ -138,7 +154,7 @@ impl<'a> Walk<'a> {
 
     /// The operation of a rank with this message.
     fn with_message(&self, rank: u32, message: FlowId) -> Option<u32> {
-        let spans = self.spans.ranks[rank as usize].iter();
+        let spans = self.spans.of_rank(rank).iter();
         let mut own = spans.filter(|span| span.iteration == self.iteration && span.message == Some(message));
         own.next().map(|span| span.place)
     }
@@ -165,7 +181,7 @@ impl<'a> Walk<'a> {
     fn follow(&mut self, row: u32, waited: (u32, u32), spent: Spent) {
         let start = self.messages.start(row);
         let from = self.sender(row);
-        self.spend(spent, waited, start, Some((from, row)));
+        self.spend(spent, waited, start, Some(UnderWay::Message(from, row)));
         self.next = Some(Moment::Sent(row));
     }
 

@@ -3,7 +3,7 @@
 use crate::flow::{Flow, FlowId, HostId};
 use crate::topology::{MessageCosts, Topology};
 use crate::units::Time;
-use crate::workload::job::{Ranks, Walker};
+use crate::workload::job::{Ranks, Told, Walker};
 use crate::workload::{Done, Workload};
 
 /// What a host keeps.
@@ -30,6 +30,8 @@ pub(super) struct Turn {
     pub(super) start: Vec<Flow>,
     /// The source of each rank that has ended.
     pub(super) ended: Vec<u8>,
+    /// The operations that ranks have begun and that end when they are told: source, rank, operation.
+    pub(super) begun: Vec<(u8, u32, Told)>,
     /// When the host has to be woken, if it is not to be woken before anyway.
     pub(super) wake: Option<Time>,
 }
@@ -68,6 +70,12 @@ impl Hosts {
         host.turn(|ranks, start| ranks.notify(flow, done, now, |flow| start.push(flow)))
     }
 
+    /// An operation of a rank at a host is over that ends when it is told.
+    pub(super) fn end_told(&mut self, id: HostId, rank: (u8, u32), told: Told, now: Time) -> Turn {
+        let host = &mut self.all[id as usize];
+        host.turn(|ranks, start| ranks.end_told(rank, told, now, |flow| start.push(flow)))
+    }
+
     /// When a host has sent a message off that it begins with now: it sends one at a time.
     pub(super) fn sent_off(&mut self, id: HostId, now: Time) -> Time {
         occupy(&mut self.all[id as usize].free.0, now, self.costs.send)
@@ -76,6 +84,11 @@ impl Hosts {
     /// When a host has taken in a message that arrives now: it takes in one at a time.
     pub(super) fn taken_in(&mut self, id: HostId, now: Time) -> Time {
         occupy(&mut self.all[id as usize].free.1, now, self.costs.receive)
+    }
+
+    /// The ranks of all jobs, which are done.
+    pub(super) fn into_walkers(self) -> impl Iterator<Item = Walker> {
+        self.all.into_iter().flat_map(|host| host.ranks.into_walkers())
     }
 
     /// The ranks of all jobs.
@@ -89,6 +102,7 @@ impl Host {
         let mut turn = Turn::default();
         act(&mut self.ranks, &mut turn.start);
         turn.ended.extend(self.ranks.take_ended());
+        self.ranks.take_begun(|source, rank, told| turn.begun.push((source, rank, told)));
         turn.wake = self.note_wake();
         turn
     }

@@ -5,11 +5,16 @@
 //! to cross the network behind it, as in its best FCT, and the round trip of a handshake, where it opens a connection.
 //!
 //! The messages of jobs are flows, too. The ranks of jobs are those that packets have (`workload::job`); they are told
-//! when a message has arrived, and when its last acknowledgement would have come back.
+//! when a message has arrived, and when its last acknowledgement would have come back. Of collective operations that are
+//! carried out as wholes there are no messages (`wholes`).
 
+mod alike;
 mod handshakes;
 mod hosts;
+mod plans;
+mod shapes;
 mod ways;
+mod wholes;
 
 use super::critical::Paths;
 use super::jobs::{self, RankSpans};
@@ -27,9 +32,11 @@ use crate::topology::{MessageCosts, Topology};
 use crate::units::Time;
 use crate::workload::{Done, Workload};
 use hosts::{Hosts, Turn};
+use plans::Plans;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use ways::{Trip, Ways};
+use wholes::{Moved, Wholes};
 
 /// Runs a case at the level of flows.
 pub(super) fn run_flows(simulation: Simulation, monitor: &Monitor) -> Outcome {
@@ -37,13 +44,15 @@ pub(super) fn run_flows(simulation: Simulation, monitor: &Monitor) -> Outcome {
     let mut rung = Rung::new(&setting, &mut workload, monitor);
     rung.run();
     let stalled = rung.stalled();
-    let Rung { collector, hosts, now, is_wanted, .. } = rung;
+    let Rung { collector, hosts, wholes, now, is_wanted, .. } = rung;
     let tally = Tally { packet_hops: 0, events: collector.started() + collector.finished() };
     let max_time = setting.max_time();
-    let paths = setting.case.measure.flag("operations").then(|| Paths::of(&setting));
+    let keeps_operations = setting.case.measure.flag("operations");
+    let paths = jobs::keeps_paths(&setting.case.measure).then(|| Paths::of(&setting));
     let mut outcome = setting.outcome(collector, &[], tally);
-    let spans = spans(&hosts, &workload, max_time);
-    outcome.add_jobs(workload.jobs(), &spans, paths.as_ref());
+    let spans = spans(hosts, &workload, max_time);
+    let facts = |source, exchange| wholes.facts(source, exchange);
+    outcome.add_jobs(workload.jobs(), &spans, paths.as_ref(), &facts, keeps_operations);
     // The last operation may be no message.
     let last = outcome.iterations.iter().map(|row| row.end).filter(|end| *end != Time::NEVER).max();
     let simulated = if stalled.is_some() { now } else { outcome.simulated };
@@ -58,10 +67,10 @@ pub(super) fn run_flows(simulation: Simulation, monitor: &Monitor) -> Outcome {
 }
 
 /// What the ranks of all jobs did, in order of source and rank.
-fn spans(hosts: &Hosts, workload: &Workload, max_time: Time) -> Vec<RankSpans> {
+fn spans(hosts: Hosts, workload: &Workload, max_time: Time) -> Vec<RankSpans> {
     let walked = hosts
-        .walkers()
-        .map(|walker| (walker.plan().settings.like.source, walker.rank(), walker.spans().collect()));
+        .into_walkers()
+        .map(|walker| (walker.plan().settings.like.source, walker.rank(), walker.into_spans()));
     let mut spans: Vec<RankSpans> = walked.collect();
     spans.sort_unstable_by_key(|&(source, rank, _)| (source, rank));
     spans.extend(modelled(workload.jobs(), max_time));
@@ -88,6 +97,12 @@ enum Due {
     SentOff(Flow),
     /// A host begins with a message.
     Start(Flow),
+    /// A lane of an operation that is carried out as a whole has moved its bits up to one of its ends.
+    Moved(u32),
+    /// What it moved up to that end is over.
+    Over(u32, u32),
+    /// All that starts now has started: which links hold a lane back?
+    Look(u32),
 }
 
 /// A flow whose bits are under way.
@@ -110,6 +125,7 @@ struct Rung<'a> {
     log: Log,
     ways: Ways<'a>,
     hosts: Hosts,
+    wholes: Wholes,
     sharing: Sharing,
     under_way: FlowTable<UnderWay>,
     agenda: BinaryHeap<Reverse<(Time, Due)>>,
@@ -128,7 +144,10 @@ impl<'a> Rung<'a> {
         let goal = setting.goal(workload);
         let mut hosts = Hosts::of(topology, workload);
         let wake = |(at, host)| Reverse((at, Due::Wake(host)));
+        let ways = Ways::of(setting);
         Rung {
+            sharing: Sharing::new(ways.rates()),
+            wholes: Wholes::new(Plans::of_jobs(workload.jobs())),
             topology,
             goal,
             workload,
@@ -136,10 +155,9 @@ impl<'a> Rung<'a> {
             max_time: setting.max_time(),
             collector: Collector::new(setting.format, background),
             log: Log::default(),
-            ways: Ways::of(setting),
+            ways,
             agenda: hosts.first_wakes().into_iter().map(wake).collect(),
             hosts,
-            sharing: Sharing::new(topology.links.iter().map(|link| link.rate.as_bps())),
             under_way: FlowTable::default(),
             is_job,
             now: Time::ZERO,
@@ -174,8 +192,12 @@ impl<'a> Rung<'a> {
     /// The bits of some flows have been moved.
     fn share_until(&mut self, end: Time) {
         self.now = end;
-        let Rung { sharing, under_way, collector, agenda, max_time, .. } = self;
+        let Rung { sharing, under_way, collector, agenda, wholes, max_time, .. } = self;
         sharing.run_until(end, |flow, at| {
+            if let Some(lane) = wholes.lane(flow) {
+                agenda.push(Reverse((at, Due::Moved(lane))));
+                return;
+            }
             let Some(UnderWay { started, trip, is_awaited }) = under_way.remove(flow) else { return };
             let Trip { latency, least, back } = trip;
             let arrived = at.saturating_add(latency).max(started + least);
@@ -208,6 +230,9 @@ impl<'a> Rung<'a> {
                 }
                 Due::SentOff(flow) => self.send_off(flow),
                 Due::Start(flow) => self.start(flow),
+                Due::Moved(lane) => self.moved(lane),
+                Due::Over(lane, nth) => self.over(lane, nth),
+                Due::Look(lane) => self.wholes.look(lane, &mut self.sharing),
             }
         }
         while self.workload.peek_start() == Some(now) {
@@ -265,6 +290,31 @@ impl<'a> Rung<'a> {
         self.follow_up(src, turn);
     }
 
+    /// A lane of an operation has moved its bits up to one of its ends.
+    fn moved(&mut self, lane: u32) {
+        if let Some(Moved { over, nth }) = self.wholes.moved(lane, self.now, &mut self.sharing) {
+            self.agenda.push(Reverse((over, Due::Over(lane, nth))));
+        }
+    }
+
+    /// What it moved up to that end is over.
+    fn over(&mut self, lane: u32, nth: u32) {
+        let (endings, goes_on) = self.wholes.over((lane, nth), self.now, &mut self.sharing);
+        if goes_on {
+            self.look_at(lane);
+        }
+        for (host, rank, told) in endings {
+            let turn = self.hosts.end_told(host, rank, told, self.now);
+            self.follow_up(host, turn);
+        }
+    }
+
+    fn look_at(&mut self, lane: u32) {
+        if self.wholes.wants_look(lane) {
+            self.agenda.push(Reverse((self.now, Due::Look(lane))));
+        }
+    }
+
     fn note(&mut self, event: Event) {
         self.log.events.push(event);
         self.collector.read(&mut self.log, self.topology);
@@ -276,6 +326,11 @@ impl<'a> Rung<'a> {
         let wakes = turn.wake.map(|at| (at.max(self.now), Due::Wake(host)));
         self.agenda.extend(starts.chain(wakes).map(Reverse));
         turn.ended.into_iter().for_each(|source| self.workload.notify_rank_ended(source));
+        for (source, rank, told) in turn.begun {
+            let Some(key) = self.wholes.begin((source, rank), told, self.now) else { continue };
+            let lanes = self.wholes.start(key, self.now, &mut self.ways, &mut self.sharing);
+            lanes.into_iter().for_each(|lane| self.look_at(lane));
+        }
     }
 
     /// Why the case could not go on, if ranks wait and nothing is left to happen.
@@ -284,7 +339,11 @@ impl<'a> Rung<'a> {
         let waits = self.is_wanted && is_idle && self.workload.ranks_left() > 0;
         waits.then(|| {
             let message = stall::message("nothing is left to happen", self.now, &[], |_| None);
-            message + &jobs::waiting(self.workload.jobs(), &spans(&self.hosts, self.workload, self.max_time))
+            let walked = self
+                .hosts
+                .walkers()
+                .map(|walker| (walker.plan().settings.like.source, walker.rank(), walker.spans().collect()));
+            message + &jobs::waiting(self.workload.jobs(), &walked.collect::<Vec<RankSpans>>())
         })
     }
 }

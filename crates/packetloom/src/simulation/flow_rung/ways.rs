@@ -1,13 +1,14 @@
 //! The links that flows take, and what a flow's last packet and its answer take to cross them.
 
 use super::super::{Setting, connection_numbers, takes_one_path};
+use super::alike::Alike;
 use super::handshakes::Handshakes;
 use super::wire_bytes;
-use crate::flow::{Flow, HostId};
+use crate::flow::{Flow, FlowId, HostId};
 use crate::fluid::on_links::Transfer;
 use crate::measure::{Format, best_fct};
 use crate::routing::{ConnectionNumbers, Tracer, hosts_spread};
-use crate::topology::Topology;
+use crate::topology::{MessageCosts, Topology};
 use crate::transport::{self, PacketFormat};
 use crate::units::{Rate, Time};
 use std::collections::BTreeMap;
@@ -25,8 +26,10 @@ pub(super) struct Ways<'a> {
     one_path: bool,
     /// Whether hosts choose a link for each packet.
     hosts_spread: bool,
-    /// The links between hosts, with the share of the packets that cross each, where all flows between them take the
-    /// same.
+    /// The links that are shared out as one.
+    alike: Alike,
+    /// The links between hosts, as they are shared out, with the share of the packets that cross each, where all flows
+    /// between them take the same.
     spread: BTreeMap<(HostId, HostId), Vec<(u32, f64)>>,
     /// Of each sender, its last flow's receiver, and what that flow found. In a job the next flow often has the same.
     last: Vec<Option<(HostId, Pair)>>,
@@ -41,6 +44,19 @@ struct Pair {
     slowest: Rate,
     /// What an acknowledgement takes to come back; none where senders wait for no answer.
     back: Option<Time>,
+}
+
+/// A message of an operation that is carried out as a whole.
+pub(super) struct Hop {
+    /// On the wire.
+    pub(super) bits: f64,
+    /// The links that it crosses as they are shared out, with its shares.
+    pub(super) links: Vec<(u32, f64)>,
+    /// The same as the network has them.
+    pub(super) on_network: Vec<(u32, f64)>,
+    /// What it takes alone, and its bits at the slowest link.
+    pub(super) alone: Time,
+    pub(super) moving: Time,
 }
 
 /// What is added to the time that a flow's bits take.
@@ -60,12 +76,14 @@ impl Ways<'_> {
         let (routing, values) = (scheme.component("routing"), scheme.component("transport"));
         let is_answered = transport::find(&values.kind).is_none_or(|one| (one.is_answered)(&values));
         let ack_bytes = PacketFormat::of(&values).ack_bytes.into();
+        let one_path = takes_one_path(scheme, topology);
         Ways {
+            alike: if one_path { Alike::none(topology) } else { Alike::spread(topology) },
             setting,
             tracer: Tracer::new(topology, &routing, setting.flow_ports.as_ref(), setting.case.seed),
             connections: connection_numbers(scheme),
             handshakes: Handshakes::of(&values),
-            one_path: takes_one_path(scheme, topology),
+            one_path,
             hosts_spread: hosts_spread(&routing),
             spread: BTreeMap::new(),
             last: vec![None; topology.hosts as usize],
@@ -82,21 +100,50 @@ impl Ways<'_> {
     fn links(&mut self, flow: &Flow) -> Vec<(u32, f64)> {
         let Flow { id, src, dst, .. } = *flow;
         let number = self.connections.next(src, dst);
-        if self.one_path {
-            return self.tracer.path(id, number, src, dst).into_iter().map(|link| (link, 1.0)).collect();
-        }
-        let has_choice = self.setting.topology.nodes[src as usize].ports.len() > 1 && !self.hosts_spread;
-        if has_choice {
-            return self.tracer.spread(id, number, src, dst);
+        let has_choice = self.setting.topology.nic_ports(src).len() > 1 && !self.hosts_spread;
+        if self.one_path || has_choice {
+            let links = self.on_network(id, number, src, dst);
+            return self.alike.together(&links);
         }
         if let Some(links) = self.spread.get(&(src, dst)) {
             return links.clone();
         }
-        let links = self.tracer.spread(id, number, src, dst);
+        let links = self.on_network(id, number, src, dst);
+        let links = self.alike.together(&links);
         if self.spread.len() < MOST_KEPT {
             self.spread.insert((src, dst), links.clone());
         }
         links
+    }
+
+    /// The links of the network that a flow crosses.
+    fn on_network(&mut self, id: FlowId, number: u16, src: HostId, dst: HostId) -> Vec<(u32, f64)> {
+        if self.one_path {
+            return self.tracer.path(id, number, src, dst).into_iter().map(|link| (link, 1.0)).collect();
+        }
+        self.tracer.spread(id, number, src, dst)
+    }
+
+    /// A message between hosts all of whose messages take the same way.
+    pub(super) fn hop(&mut self, src: HostId, dst: HostId, bytes: u64) -> Hop {
+        let (format, topology) = (self.setting.format, &self.setting.topology);
+        let wire = format.wire_bytes(bytes) + format.packets(bytes) * topology.framing_bytes;
+        let MessageCosts { send, receive } = topology.message_costs;
+        let alone = best_fct(topology, format, src, dst, bytes) + send + receive;
+        let moving = slowest(topology, src, dst).time_for(wire);
+        let on_network = self.on_network(0, 0, src, dst);
+        let links = self.alike.together(&on_network);
+        Hop { bits: wire as f64 * 8.0, links, on_network, alone, moving }
+    }
+
+    /// The rates of what is shared out.
+    pub(super) fn rates(&self) -> impl Iterator<Item = u64> + '_ {
+        self.alike.rates()
+    }
+
+    /// The rate of a link of the network.
+    pub(super) fn rate(&self, link: u32) -> Rate {
+        self.setting.topology.links[link as usize].rate
     }
 
     /// What a flow takes besides, whose best FCT is this.

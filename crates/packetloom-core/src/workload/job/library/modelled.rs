@@ -5,7 +5,7 @@ use crate::narrow::exact;
 use crate::units::Time;
 use crate::workload::job::plan::{Exchange, Plan};
 use crate::workload::job::span::Span;
-use crate::workload::job::walker::Walker;
+use crate::workload::job::walker::{Told, Walker};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 use std::sync::Arc;
@@ -22,8 +22,8 @@ struct Stage {
     plan: Arc<Plan>,
     walkers: Vec<Walker>,
     next: BinaryHeap<Reverse<(Time, Next)>>,
-    /// How many ranks have begun an operation that is not over.
-    begun: BTreeMap<(u32, u32), u32>,
+    /// The ranks that have begun an operation which is not over, and which one of theirs it is.
+    begun: BTreeMap<(u32, u32), Vec<(u32, Told)>>,
 }
 
 /// Carries a job out until a point in time; what its ranks did, by rank.
@@ -56,10 +56,8 @@ impl Stage {
 
     /// An operation is over at all of its ranks.
     fn over(&mut self, key: (u32, u32), now: Time) {
-        let plan = Arc::clone(&self.plan);
-        let Exchange::Collective(operation) = plan.exchange(key.1) else { return };
-        for &rank in &plan.program.groups[operation.group as usize] {
-            self.walkers[rank as usize].end_modelled(key, now);
+        for (rank, told) in self.begun.remove(&key).unwrap_or_default() {
+            self.walkers[rank as usize].end_told(told, now, &mut Vec::new());
             self.after(rank, now);
         }
     }
@@ -68,16 +66,16 @@ impl Stage {
     fn after(&mut self, rank: u32, now: Time) {
         let walker = &mut self.walkers[rank as usize];
         let at = walker.next_at();
-        let begun: Vec<(u32, u32)> = walker.take_begun().collect();
+        let begun: Vec<Told> = walker.take_begun().collect();
         if at != Time::NEVER {
             self.next.push(Reverse((at, Next::Rank(rank))));
         }
-        for key in begun {
+        for told in begun {
+            let key = (told.iteration, told.exchange);
             let Exchange::Collective(operation) = self.plan.exchange(key.1) else { continue };
-            let count = self.begun.entry(key).or_default();
-            *count += 1;
-            if *count == operation.ranks {
-                self.begun.remove(&key);
+            let ranks = self.begun.entry(key).or_default();
+            ranks.push((rank, told));
+            if ranks.len() == operation.ranks as usize {
                 let takes = operation.call.as_ref().and_then(|call| call.takes()).unwrap_or(Time::ZERO);
                 self.next.push(Reverse((now.saturating_add(takes), Next::Over(key.0, key.1))));
             }

@@ -4,7 +4,7 @@ use super::*;
 use crate::flow::Flow;
 use crate::job::{Dependency, Operation, Program, Rank, Sizes, Work};
 use crate::units::Time;
-use crate::workload::job::{Costs, Plan, Settings, carry_out};
+use crate::workload::job::{Costs, Plan, Settings, Whole, carry_out};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -43,6 +43,7 @@ fn settings(ranks: u32, server: u32) -> Settings {
         hosts: (0..ranks).collect(),
         like,
         library: Some(hopper()),
+        whole: Whole::None,
         repeat: 2,
         algorithms: BTreeMap::new(),
         servers: Some((0..ranks).map(|rank| rank / server).collect()),

@@ -1,6 +1,6 @@
 //! Every rank to every other.
 
-use super::{Message, Pattern, Shares, Stage};
+use super::{Message, Pattern, Phase, Shares, Stage};
 use crate::narrow::exact;
 
 /// All messages of a round at once: to the next neighbour first. An all-reduce is a reduce-scatter and then an
@@ -28,6 +28,14 @@ impl Pattern for Direct {
         let others = self.ranks - 1;
         let slots = if stage < self.rounds { stage * others..(stage + 1) * others } else { 0..0 };
         Stage { awaits: if stage > 0 { others } else { 0 }, awaits_own: 0, slots }
+    }
+
+    fn phases(&self) -> Option<Vec<Phase>> {
+        Some((0..self.rounds).map(Phase::once).collect())
+    }
+
+    fn messages(&self, ranks: u32) -> u64 {
+        u64::from(ranks) * u64::from(self.slots())
     }
 
     fn message(&self, rank: u32, slot: u32, bytes: u64) -> Message {
@@ -126,6 +134,10 @@ impl Pattern for Pairs {
             // Who receives nothing is done when the others have theirs.
             _ => Stage { awaits: receives, awaits_own: if receives == 0 { sends } else { 0 }, slots: 0..0 },
         }
+    }
+
+    fn phases(&self) -> Option<Vec<Phase>> {
+        Some(vec![Phase::once(0)])
     }
 
     fn message(&self, rank: u32, slot: u32, _: u64) -> Message {

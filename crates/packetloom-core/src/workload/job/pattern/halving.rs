@@ -2,7 +2,7 @@
 //! ranks is no power of two, an all-reduce first folds: of the first ranks the even ones give their vectors to their
 //! neighbours, sit out, and get the result.
 
-use super::{Message, Pattern, Shares, Stage};
+use super::{Message, Pattern, Phase, Shares, Stage};
 use crate::job::Collective;
 
 /// Ranks at half the distance each time send each other the half that the other keeps; then, at twice the distance
@@ -113,6 +113,10 @@ impl Pattern for Halving {
             }
         };
         Stage { awaits, awaits_own: 0, slots }
+    }
+
+    fn phases(&self) -> Option<Vec<Phase>> {
+        (self.folded == 0).then(|| (0..self.steps()).map(Phase::once).collect())
     }
 
     fn message(&self, rank: u32, slot: u32, bytes: u64) -> Message {

@@ -1,7 +1,7 @@
 //! In two levels: among the ranks of a server, which a switch of their own joins, and among the ranks of the same
 //! place in every server, which share a rail (Cho et al., BlueConnect, MLSys 2019; NCCL's PXN for all-to-all).
 
-use super::{Message, Pattern, Shares, Stage, needs_servers};
+use super::{Message, Pattern, Phase, Shares, Stage, needs_servers};
 use crate::job::Collective;
 
 /// First inside servers, then along rails, then inside servers, as the operation needs it.
@@ -103,6 +103,17 @@ impl Pattern for Hierarchical {
             _ => 0..0,
         };
         Stage { awaits, awaits_own: 0, slots }
+    }
+
+    fn phases(&self) -> Option<Vec<Phase>> {
+        let rails = Phase { stage: 1, times: self.steps(), ring: self.servers };
+        let last = Phase::once(1 + self.steps());
+        let all = [(Phase::once(0), self.before()), (rails, self.rail_slots()), (last, self.after())];
+        Some(all.into_iter().filter(|(_, slots)| *slots > 0).map(|(phase, _)| phase).collect())
+    }
+
+    fn messages(&self, ranks: u32) -> u64 {
+        u64::from(ranks) * u64::from(self.slots())
     }
 
     fn message(&self, rank: u32, slot: u32, bytes: u64) -> Message {

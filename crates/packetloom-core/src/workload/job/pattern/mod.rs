@@ -56,6 +56,12 @@ pub trait Pattern: Debug + Send + Sync {
         false
     }
 
+    /// The stages in which all ranks are at the same time if they begin together, in their order; nothing where ranks
+    /// do different things at a time.
+    fn phases(&self) -> Option<Vec<Phase>> {
+        None
+    }
+
     /// The message that a rank sends in a slot, of an operation on so many bytes.
     fn message(&self, rank: u32, slot: u32, bytes: u64) -> Message;
 
@@ -75,6 +81,24 @@ pub struct Stage {
     pub awaits_own: u32,
     /// The slots in which it then sends.
     pub slots: Range<u32>,
+}
+
+/// Stages of all ranks that follow each other and are alike.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Phase {
+    /// The first of them.
+    pub stage: u32,
+    /// How many: if several, each rank sends on what it received in the stage before, round a ring.
+    pub times: u32,
+    /// How many ranks that ring has.
+    pub ring: u32,
+}
+
+impl Phase {
+    /// A stage that no other is like.
+    fn once(stage: u32) -> Phase {
+        Phase { stage, times: 1, ring: 1 }
+    }
 }
 
 /// A message of an operation.

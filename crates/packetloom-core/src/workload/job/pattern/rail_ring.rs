@@ -2,7 +2,7 @@
 //! by another NIC.
 
 use super::ring::Ring;
-use super::{Message, Pattern, Stage, needs_servers};
+use super::{Message, Pattern, Phase, Stage, needs_servers};
 
 /// One of as many rings as a server has ranks. It enters a server at one rank, passes its others by the switch inside,
 /// and leaves it by the rank before the one where it entered, for the rank of the same place in the next server. So
@@ -66,6 +66,14 @@ impl Pattern for RailRing {
 
     fn most_under_way(&self) -> Option<u32> {
         self.ring.most_under_way()
+    }
+
+    fn phases(&self) -> Option<Vec<Phase>> {
+        self.ring.phases()
+    }
+
+    fn messages(&self, ranks: u32) -> u64 {
+        self.ring.messages(ranks)
     }
 
     fn message(&self, rank: u32, slot: u32, bytes: u64) -> Message {

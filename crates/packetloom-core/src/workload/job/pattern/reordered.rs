@@ -1,7 +1,7 @@
 //! A pattern whose ranks have another order than their group: one that goes server by server, where the group's ranks
 //! do not.
 
-use super::{Message, Pattern, Stage};
+use super::{Message, Pattern, Phase, Stage};
 
 /// What the pattern calls the i-th rank is the group's `members[i]`-th.
 #[derive(Debug)]
@@ -50,6 +50,14 @@ impl Pattern for Reordered {
 
     fn repeats(&self) -> bool {
         self.pattern.repeats()
+    }
+
+    fn phases(&self) -> Option<Vec<Phase>> {
+        self.pattern.phases()
+    }
+
+    fn messages(&self, ranks: u32) -> u64 {
+        self.pattern.messages(ranks)
     }
 
     fn message(&self, rank: u32, slot: u32, bytes: u64) -> Message {

@@ -1,6 +1,6 @@
 //! Round a ring (Thakur, Rabenseifner and Gropp, IJHPCA 2005, §4.1 and §4.4).
 
-use super::{Message, Pattern, Shares, Stage};
+use super::{Message, Pattern, Phase, Shares, Stage};
 
 /// A receiver has so many slots for a sender's messages, and gives one back when it has read it (NCCL's NCCL_STEPS,
 /// `src/include/device.h`).
@@ -36,6 +36,14 @@ impl Pattern for Ring {
 
     fn repeats(&self) -> bool {
         true
+    }
+
+    fn phases(&self) -> Option<Vec<Phase>> {
+        Some(vec![Phase { stage: 0, times: self.steps, ring: self.ranks }])
+    }
+
+    fn messages(&self, ranks: u32) -> u64 {
+        u64::from(ranks) * u64::from(self.steps)
     }
 
     fn message(&self, rank: u32, slot: u32, bytes: u64) -> Message {
