@@ -359,8 +359,11 @@ fn what_a_rung_gets_less_right_is_a_warning() {
     };
     let pfabric = "transport = \"min-tcp\"\nqueue = { kind = \"pfabric\", capacity = \"22.5KB\" }";
     assert!(of("links", WEB_SEARCH, pfabric).contains("holds on all links at once"));
-    let spray = format!("{DCTCP}\nrouting = \"spray-random\"");
-    assert!(of("flows", WEB_SEARCH, &spray).contains("spread each flow of one evenly over all paths"));
+    let balanced = |routing: &str| of("flows", WEB_SEARCH, &format!("{DCTCP}\nrouting = {routing:?}"));
+    assert!(
+        balanced("letflow").contains("letflow is taken to spread each flow of one evenly over all paths")
+    );
+    assert!(!balanced("spray-random").contains("evenly"), "it does so");
     let deadlines = format!("{WEB_SEARCH}\ndeadlines = {{ kind = \"exponential\", mean = \"20ms\" }}");
     assert!(of("links", &deadlines, DCTCP).contains("deadlines are compared with estimates"));
     assert_eq!(of("packets", &deadlines, pfabric), "");
