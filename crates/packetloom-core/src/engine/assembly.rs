@@ -111,7 +111,7 @@ impl<'a> Assembly<'a> {
     fn host<H: Copy + Default, A: PortAgent<H>>(&self, nic: HostNic<H, A>, has_pulls: bool) -> Host<H, A> {
         let HostNic { id, node, port, ways_back, paths } = nic;
         let mut host = Host::new(id, (port, ways_back), paths, node, self.plan.seed);
-        if let Some(recorder) = self.recorder().filter(|_| has_pulls) {
+        if has_pulls && let Some(recorder) = self.recorder() {
             host.watch_pulls(recorder);
         }
         if self.plan.measures_order {

@@ -592,7 +592,10 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
         let was_open = self.is_open(now, wires.packets.get(id));
         self.catch_up(now, wires);
         if was_open || self.is_open(now, wires.packets.get(id)) {
-            return self.pass(now, id, wires);
+            if self.buffer().is_some_and(Buffer::sees_passing) {
+                self.show_passing(now, id, wires);
+            }
+            return self.send(now, id, wires);
         }
         let Discipline::Buffered(buffer) = &mut self.discipline else { return };
         let (packets, random, counts) = (&mut wires.packets, &mut self.random, &mut self.counters);
@@ -609,16 +612,7 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
         self.send(now, id, wires);
     }
 
-    /// Sends a packet at a port that is open to it, past what waits.
-    #[inline(always)]
-    fn pass(&mut self, now: Time, id: PacketId, wires: &mut Wires<H>) {
-        if self.buffer().is_some_and(Buffer::sees_passing) {
-            self.show_passing(now, id, wires);
-        }
-        self.send(now, id, wires);
-    }
-
-    /// Apart, so that ports whose queue does not look pay nothing for it.
+    /// Shows a packet that goes past what waits to a queue that looks. Apart, so that other ports pay nothing for it.
     #[inline(never)]
     fn show_passing(&mut self, now: Time, id: PacketId, wires: &mut Wires<H>) {
         let Discipline::Buffered(buffer) = &mut self.discipline else { return };
