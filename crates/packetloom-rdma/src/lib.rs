@@ -68,7 +68,7 @@ use packetloom_transport::{
 };
 use pair::Pair;
 use plans::{NO_PLAN, Plans};
-use rota::Rota;
+use rota::Rotas;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -137,7 +137,7 @@ struct Answered<W> {
 pub struct Rdma<C: Control> {
     setup: Arc<Setup<C>>,
     senders: FlowTable<Sender<C>>,
-    rota: Rota,
+    rotas: Rotas,
     /// When the earliest timer goes off that is set to serve.
     serves_at: Time,
     /// Where the order of a simulator is repeated.
@@ -215,7 +215,7 @@ impl<C: Control> Scheme for Rdma<C> {
             in_order: setup.config.in_order.map(|pairs| Box::new(InOrder::new(pairs))),
             setup: setup.clone(),
             senders: FlowTable::default(),
-            rota: Rota::default(),
+            rotas: Rotas::default(),
             serves_at: Time::NEVER,
             plans: setup.config.answers_take().map(|time| Box::new(Plans::new(time))),
             receivers: FlowTable::default(),
@@ -340,7 +340,7 @@ impl<C: Control> Rdma<C> {
         let started = self.started.entry(dst).or_default();
         let number = *started;
         *started = started.wrapping_add(1);
-        Place { turn: self.rota.create(), number }
+        Place { turn: self.rotas.create(), number }
     }
 
     /// A flow begins to send on a queue pair that has carried nothing; its handshake, if it had one, had so many
@@ -360,7 +360,7 @@ impl<C: Control> Rdma<C> {
     /// Puts a flow of which something changed where it belongs.
     fn settle(&mut self, flow: FlowId, context: &mut Host<'_, C>) {
         let Setup { config, settings } = &*self.setup;
-        let Some(Sender { pair, control, .. }) = self.senders.get_mut(flow) else { return };
+        let Some(Sender { pair, control, port, .. }) = self.senders.get_mut(flow) else { return };
         control.advance(settings, context.now);
         if let Some(error) = control.take_error() {
             context.refuse(flow, error);
@@ -368,37 +368,27 @@ impl<C: Control> Rdma<C> {
         let window_bytes = config.window_bytes(&pair.path, control.rate());
         pair.window_bytes = window_bytes.min(control.window_bytes());
         let may_send_at = pair.may_send_at();
-        self.rota.place(&mut pair.turn, flow, may_send_at, context.now);
+        let link = match config.has_several_links() {
+            true => context.link_for(flow, *port, pair.flow.dst),
+            false => 0,
+        };
+        self.rotas.place(&mut pair.turn, flow, link, may_send_at, context.now);
         if let Some(at) = pair.alarm(config) {
             context.set_timer(at, flow, TIMEOUT);
         }
     }
 
-    /// Sends a packet of whose turn it is if the NIC is free, and comes back when it is, or when the next may go.
+    /// Sends packets of those whose turn it is at links that are free, and comes back when another is, or when the next
+    /// may go.
     fn serve(&mut self, context: &mut Host<'_, C>) {
         let mut at = Time::NEVER;
-        let mut skipped = 0;
-        while skipped < self.rota.ready(context.now) {
-            let Some(flow) = self.rota.next(skipped) else { break };
-            match self.nic_free_at(flow, context) {
-                Some(free_at) if free_at <= context.now => {
-                    self.send_from(flow, context);
-                    skipped = 0;
-                }
-                // With several links another flow may go by another one.
-                free_at => {
-                    at = at.min(free_at.unwrap_or(Time::NEVER));
-                    skipped += 1;
-                    if !self.setup.config.has_several_links() {
-                        break;
-                    }
-                }
+        let mut link = 0;
+        while link < self.rotas.links() {
+            match self.serve_link(link, context) {
+                Some(free_at) => (at, link) = (at.min(free_at), link + 1),
+                // What goes by another link now may be served there at once.
+                None => (at, link) = (Time::NEVER, 0),
             }
-        }
-        if skipped == 0 {
-            at = self.rota.next_pace();
-        } else if self.setup.config.has_several_links() {
-            at = at.min(self.rota.next_pace());
         }
         if let Some(plans) = &mut self.plans {
             let paces = self.senders.states().filter_map(|sender| sender.pair.pace());
@@ -408,6 +398,27 @@ impl<C: Control> Rdma<C> {
             self.serves_at = at;
             context.set_timer(at, 0, SERVE);
         }
+    }
+
+    /// Sends a packet of whose turn it is at a link, if that is free. Returns when it is, or when the next may go; `None`
+    /// if a flow goes by another link since something last happened to it, because a link has failed or is back.
+    fn serve_link(&mut self, link: u32, context: &mut Host<'_, C>) -> Option<Time> {
+        while let Some(flow) = self.rotas.at(link).next(context.now) {
+            if self.setup.config.has_several_links() && self.link_of(flow, context) != Some(link) {
+                self.settle(flow, context);
+                return None;
+            }
+            match self.nic_free_at(flow, context) {
+                Some(free_at) if free_at <= context.now => self.send_from(flow, context),
+                free_at => return Some(free_at.unwrap_or(Time::NEVER)),
+            }
+        }
+        Some(self.rotas.at(link).next_pace())
+    }
+
+    fn link_of(&mut self, flow: FlowId, context: &mut Host<'_, C>) -> Option<u32> {
+        let sender = self.senders.get(flow)?;
+        Some(context.link_for(flow, sender.port, sender.pair.flow.dst))
     }
 
     fn nic_free_at(&mut self, flow: FlowId, context: &mut Host<'_, C>) -> Option<Time> {
@@ -458,7 +469,7 @@ impl<C: Control> Rdma<C> {
                 context.set_timer(left_at, flow, TIMEOUT);
             }
         }
-        self.rota.served(&pair.turn);
+        self.rotas.served(&pair.turn);
         let way = (pair.flow.dst, *number);
         self.settle(flow, context);
         if self.in_order.is_some() {
@@ -476,7 +487,7 @@ impl<C: Control> Rdma<C> {
         let change = pair.acknowledged(header.next, header.nack.then_some(header.seq), config, now);
         let marked = header.marked;
         if pair.is_done() {
-            self.rota.place(&mut pair.turn, flow, None, now);
+            self.rotas.take_out(&mut pair.turn, flow);
             context.closed(&pair.flow, pair.report);
             let last = AckInfo { arrived: change.arrived, marked, ..ack_info(pair, now) };
             let Some(sender) = self.senders.remove(flow) else { return };
@@ -545,7 +556,7 @@ impl<C: Control> Rdma<C> {
     /// The last packet of an unreliable flow has left its link.
     fn let_go(&mut self, flow: FlowId, context: &mut Host<'_, C>) {
         let Some(Sender { pair, .. }) = self.senders.get_mut(flow) else { return };
-        self.rota.place(&mut pair.turn, flow, None, context.now);
+        self.rotas.take_out(&mut pair.turn, flow);
         context.closed(&pair.flow, pair.report);
         self.senders.remove(flow);
     }

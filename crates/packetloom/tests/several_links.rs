@@ -66,6 +66,27 @@ fn a_flow_keeps_to_one_link_and_flows_are_spread_over_all() {
     }
 }
 
+/// What a faster link sends in between changes nobody's turn at another: three flows by the NIC share it packet by packet,
+/// whether or not a neighbour gets data by a link of its own. In HPCC's simulator each NIC goes round by itself.
+#[test]
+fn queue_pairs_take_turns_at_each_link() {
+    let links = "1 0 10Gbps 1us 0\n1 2 100Gbps 1us 0\n2 0 10Gbps 1us 0\n3 0 10Gbps 1us 0\n4 0 10Gbps 1us 0\n5 0 10Gbps 1us 0\n";
+    write_file("neighbour.txt", &format!("6 1 6\n0\n{links}"));
+    let scheme = "transport = \"roce\"\nqueue = { kind = \"shared-buffer\", buffer = \"4MB\" }";
+    let to = |size: &str, dst: u32| flows(size, 0, dst) + "\nflows = 1";
+    let ends = |sources: &[String]| {
+        let workload = sources.join("\n\n[[workload]]\n");
+        let outcome = run(&text("neighbour.txt", &workload, scheme, ""));
+        let of = |dst: u32| fct(outcome.flows.iter().find(|row| row.flow.dst == dst).expect("its flow"));
+        [2, 3, 4].map(of)
+    };
+    let alone = ends(&[to("100KB", 2), to("100KB", 3), to("100KB", 4)]);
+    let beside = ends(&[to("100KB", 2), to("10MB", 1), to("100KB", 3), to("100KB", 4)]);
+    assert_eq!(beside, alone);
+    let packet = Time::from_ns(900);
+    assert!(alone[2].since(alone[0]) < packet.times(3), "{alone:?}");
+}
+
 #[test]
 fn a_link_has_its_own_queue_and_rate() {
     write_file(

@@ -231,6 +231,12 @@ impl<H: Copy + Default, A: PortAgent<H>> Context<'_, H, A> {
         (!self.nic.is_paused(class, packet)).then(|| self.nic_drained_at(flow, path, &dst))
     }
 
+    /// By which of the host's links a packet of `flow` to `dst` goes on a path, by the link's place among them.
+    pub fn link_for(&mut self, flow: FlowId, path: u16, dst: HostId) -> u32 {
+        let (time, src) = (self.now, self.host);
+        self.nic.link_for(|| Packet { time, flow, src, dst, path, ..Packet::default() })
+    }
+
     /// Of the host's links by which it reaches another, and which have not paused a class: whether one is free, and when
     /// the first of those will be that are not. When a pause ends, [`Transport::resumed`] is called.
     pub fn links_free_to(&mut self, dst: HostId, class: u8) -> (bool, Time) {

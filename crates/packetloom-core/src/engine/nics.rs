@@ -41,8 +41,13 @@ impl<H: Copy + Default, A: PortAgent<H>> Nics<H, A> {
 
     /// The one by which a packet goes.
     pub(super) fn port_for(&mut self, packet: &Packet<H>) -> &mut Port<H, A> {
-        let port = self.router.port_for(packet);
+        let port = self.link_for(packet);
         &mut self.ports[port as usize]
+    }
+
+    /// Its place among them.
+    pub(super) fn link_for(&mut self, packet: &Packet<H>) -> u32 {
+        self.router.port_for(packet)
     }
 
     pub(super) fn accept(&mut self, now: Time, id: PacketId, wires: &mut Wires<H>) {

@@ -678,6 +678,11 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
         self.note(now);
     }
 
+    /// Which of the ports that this one represents a packet takes, by its place among them.
+    pub(super) fn link_for(&mut self, packet: impl FnOnce() -> Packet<H>) -> u32 {
+        self.nics.as_mut().map_or(0, |nics| nics.link_for(&packet()))
+    }
+
     /// Whether a class of a packet that goes by this port is paused; of several ports, by the one that it would go
     /// by.
     pub(super) fn is_paused(&mut self, class: u8, packet: impl FnOnce() -> Packet<H>) -> bool {

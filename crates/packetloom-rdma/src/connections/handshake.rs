@@ -115,7 +115,7 @@ impl Handshakes {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rota::Rota;
+    use crate::rota::Rotas;
 
     fn handshakes() -> Handshakes {
         let [req_timeout, rep_timeout] = [50, 40].map(Time::from_us);
@@ -125,7 +125,7 @@ mod tests {
     #[test]
     fn a_request_is_repeated_in_equal_times_until_it_is_answered() {
         let mut here = handshakes();
-        let place = Place { turn: Rota::default().create(), number: 3 };
+        let place = Place { turn: Rotas::default().create(), number: 3 };
         let (start, deadline) = (Time::ZERO, Time::NEVER);
         let flow =
             Flow { id: 7, src: 1, dst: 2, size_bytes: 1, start, deadline, class: 0, source: 0, chain: None };

@@ -174,7 +174,7 @@ impl<C: Control> Rdma<C> {
         if queue.waiting.is_empty() || !queue.head.is_none_or(has_sent) {
             return None;
         }
-        let idle = self.put_behind(way, now);
+        let idle = self.put_behind(way);
         let Idle { left, control, number } = idle.unwrap_or_else(|| {
             let place = self.create_pair(way.0);
             let path = self.setup.config.path(&self.first_waiting(way));
@@ -213,12 +213,12 @@ impl<C: Control> Rdma<C> {
     }
 
     /// The message that sends is put behind, and leaves the queue pair as it is; or it was left before.
-    fn put_behind(&mut self, way: Way, now: Time) -> Option<Idle<C>> {
+    fn put_behind(&mut self, way: Way) -> Option<Idle<C>> {
         let order = self.in_order.as_mut()?;
         let queue = order.queues.get_mut(&way)?;
         let Some(head) = queue.head.take() else { return queue.idle.take() };
         let Sender { mut pair, control, number, .. } = self.senders.remove(head)?;
-        self.rota.place(&mut pair.turn, head, None, now);
+        self.rotas.take_out(&mut pair.turn, head);
         let left = pair.leave();
         queue.behind.push_back(pair);
         order.others.insert(head, way);
@@ -324,7 +324,7 @@ impl<C: Control> Rdma<C> {
 
     /// A message that had sent everything has to send again: it goes before those that came after it.
     fn goes_back(&mut self, way: Way, flow: FlowId, loss: Option<Loss>, context: &mut Host<'_, C>) {
-        let Some(mut idle) = self.put_behind(way, context.now) else { return };
+        let Some(mut idle) = self.put_behind(way) else { return };
         let settings = &self.setup.settings;
         idle.control.advance(settings, context.now);
         if let Some(loss) = loss {
