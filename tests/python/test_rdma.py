@@ -12,9 +12,10 @@ from made_results import Runs, failing, runs, values
 from packetloom.common.fairness import jain
 from packetloom.reproduce import PAPERS, PAPERS_FOLDER
 from packetloom.reproduce.claims import Claim, NotComparable, judge
-from packetloom.reproduce.rdma import PAPER, claims, measure
+from packetloom.reproduce.rdma import PAPER, claims
 from packetloom.reproduce.rdma.claims import DCQCN, HPCC, PFC, TIMELY
 from packetloom.reproduce.readings import times_as_many
+from packetloom.reproduce.samples import drained_after_ns, rates_gbps
 from packetloom.scenario.plan import read_plan
 from packetloom.store.case_rows import CaseRow, TableName
 
@@ -59,7 +60,7 @@ def test_shares_are_of_senders_and_of_the_second_half() -> None:
 
 def test_rates_end_with_the_last_sample() -> None:
     samples = pl.DataFrame({"node": ["a"] * 5, "time_ns": [0.0, 1e3, 2e3, 3e3, 4e3], "tx_bytes": [1, 1, 100, 300, 999]})
-    assert measure.rates_gbps(samples, 0.5) == [pytest.approx(400 * 8 / 2e3)]
+    assert rates_gbps(samples, 0.5) == [pytest.approx(400 * 8 / 2e3)]
 
 
 def victims(pfc: dict[int, float], dcqcn: float) -> Sampled:
@@ -104,8 +105,8 @@ def test_pauses_are_counted_over_all_ports_and_seeds() -> None:
 
 def test_a_queue_is_drained_the_first_time_that_it_is_low_after_its_peak() -> None:
     queue = pl.DataFrame({"time_ns": [0.0, 10, 20, 30, 40, 50], "queue_bytes": [1, 900, 1000, 51, 49, 700]})
-    assert measure.drained_after_ns(queue, 0.05) == 20
-    assert measure.drained_after_ns(queue.head(4), 0.05) == float("inf")
+    assert drained_after_ns(queue, 0.05) == 20
+    assert drained_after_ns(queue.head(4), 0.05) == float("inf")
 
 
 def test_an_incast_of_sixteen_decides() -> None:

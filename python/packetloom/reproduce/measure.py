@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import math
+import re
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import polars as pl
 
+from packetloom.common.percentiles import p99
 from packetloom.reproduce.claims import Measured, NotComparable
 from packetloom.stats.paired import ratios_by_seed
 from packetloom.stats.summary import over_seeds, polars_frame
@@ -71,11 +74,42 @@ def per_case(results: Results, columns: Sequence[str]) -> list[tuple[CaseRow, pl
     ]
 
 
+def of_flows(results: Results, columns: Sequence[str], statistic: Statistic) -> list[tuple[CaseRow, float]]:
+    """A statistic of each case's measured flows."""
+    return [(row, statistic(flows)) for row, flows in per_case(results, columns)]
+
+
+def by_label(values: Iterable[tuple[CaseRow, float]]) -> dict[str, PerSeed]:
+    """Values by series, one per seed."""
+    found: dict[str, PerSeed] = defaultdict(list)
+    for row, value in values:
+        found[row.label].append((row.seed, value))
+    return found
+
+
+def tail(column: str) -> Statistic:
+    """The 99th percentile over the flows that finished."""
+    return lambda flows: p99(flows[column].to_numpy())
+
+
+def chosen(which: pl.Expr, statistic: Statistic) -> Statistic:
+    """The statistic of these flows only."""
+    return lambda flows: statistic(flows.filter(which))
+
+
 def axis_value(row: CaseRow, axis: str) -> float:
     """What a case has for the axis whose name ends so."""
     value = next(value for name, value in row.parameters.items() if name.endswith(axis))
     assert value is not None
     return float(value)
+
+
+def axis_number(row: CaseRow, axis: str) -> float:
+    """The first number in what a case has for the axis whose name ends so."""
+    value = next(value for name, value in row.parameters.items() if name.endswith(axis))
+    number = re.search(r"[0-9.]*[0-9]", str(value).rpartition("/")[2])
+    assert number
+    return float(number[0])
 
 
 def within(value: float, share: float) -> tuple[float, float]:
@@ -96,6 +130,11 @@ def below(value: float) -> tuple[float, float]:
 def listed(numbers: Callable[[Runs], Iterable[Measured]]) -> Callable[[Runs], Sequence[Measured]]:
     """What yields its numbers one by one, as a claim wants them."""
     return lambda runs: list(numbers(runs))
+
+
+def between_leaves(hosts_per_leaf: int) -> pl.Expr:
+    """Flows that leave their leaf; others have one way."""
+    return pl.col("src") // hosts_per_leaf != pl.col("dst") // hosts_per_leaf
 
 
 def links_between(k: int) -> pl.Expr:

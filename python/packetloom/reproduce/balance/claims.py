@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import polars as pl
 
 from packetloom.reproduce.balance import measure
-from packetloom.reproduce.balance.measure import by_scheme, chosen, mean, of_flows, share, tail, total
+from packetloom.reproduce.balance.measure import by_scheme, mean, of_flows, share, total
 from packetloom.reproduce.claims import Claim, Measured
 from packetloom.reproduce.measure import (
     NO_LIMIT,
@@ -18,10 +18,13 @@ from packetloom.reproduce.measure import (
     Runs,
     above,
     below,
+    between_leaves,
+    chosen,
     interval_of,
     listed,
     per_case,
     ratio,
+    tail,
     within,
 )
 
@@ -38,7 +41,7 @@ DRILL, RANDOM, ROUND_ROBIN = "DRILL", "random spraying", "round robin"
 OBLIVIOUS, REPS, IN_TURN = "oblivious", "REPS", "all paths in turn"
 # In failed-link.toml and slow-link.toml, whose second leaf has the link.
 HOSTS_PER_LEAF = 64
-BETWEEN_LEAVES = measure.between_leaves(HOSTS_PER_LEAF)
+BETWEEN_LEAVES = between_leaves(HOSTS_PER_LEAF)
 TO_SECOND_LEAF = BETWEEN_LEAVES & (pl.col("dst") >= HOSTS_PER_LEAF)
 SHORT_BYTES = 100_000
 DECIDING_LOAD = 0.8

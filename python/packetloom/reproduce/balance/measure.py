@@ -7,9 +7,8 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 import polars as pl
 
-from packetloom.common.percentiles import p99
 from packetloom.reproduce.measure import PerSeed, Statistic, per_case
-from packetloom.reproduce.rdma.measure import samples
+from packetloom.reproduce.samples import port_samples
 from packetloom.store.case_rows import CaseRow
 from packetloom.store.results import Results
 
@@ -41,11 +40,6 @@ def mean(column: str) -> Statistic:
     return lambda flows: float(np.nanmean(flows[column].to_numpy()))
 
 
-def tail(column: str) -> Statistic:
-    """The 99th percentile over the flows that finished."""
-    return lambda flows: p99(flows[column].to_numpy())
-
-
 def total(column: str) -> Statistic:
     """The sum over flows."""
     return lambda flows: float(flows[column].to_numpy().sum())
@@ -66,19 +60,9 @@ def mean_rate(flows: pl.DataFrame) -> float:
     return float((flows["size_bytes"].to_numpy() * 8 / flows["fct_ns"].to_numpy()).mean())
 
 
-def chosen(which: pl.Expr, statistic: Statistic) -> Statistic:
-    """The statistic of these flows only."""
-    return lambda flows: statistic(flows.filter(which))
-
-
-def between_leaves(hosts_per_leaf: int) -> pl.Expr:
-    """Flows that leave their leaf; others have one way."""
-    return pl.col("src") // hosts_per_leaf != pl.col("dst") // hosts_per_leaf
-
-
 def uneven(results: Results, load: float | None = None) -> list[tuple[CaseRow, float]]:
     """The standard deviation of the queues of a leaf's uplinks in KB, in the mean over leaves and time."""
-    found = samples(results, UPLINKS)
+    found = port_samples(results, UPLINKS)
     return [(row, spread_kb(of_uplinks)) for row, of_uplinks in found if load in (None, load_of(row))]
 
 
@@ -98,7 +82,7 @@ def into_dead_link(results: Results) -> list[tuple[CaseRow, pl.DataFrame]]:
     """Samples of both ends of the link that fails."""
     ends = (pl.col("node") == DEAD_LINK[0]) & (pl.col("peer") == DEAD_LINK[1])
     ends |= (pl.col("node") == DEAD_LINK[1]) & (pl.col("peer") == DEAD_LINK[0])
-    return samples(results, ends)
+    return port_samples(results, ends)
 
 
 def last_data_us(of_link: pl.DataFrame, packet_bytes: int, died_ns: float) -> float:

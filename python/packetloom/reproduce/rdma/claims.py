@@ -14,10 +14,22 @@ import polars as pl
 from packetloom.common.fairness import jain
 from packetloom.common.percentiles import p99
 from packetloom.reproduce.claims import Claim, Measured
-from packetloom.reproduce.measure import NO_LIMIT, PerSeed, Runs, below, interval_of, listed, ratio
+from packetloom.reproduce.measure import (
+    NO_LIMIT,
+    PerSeed,
+    Runs,
+    axis_number,
+    below,
+    by_label,
+    interval_of,
+    listed,
+    of_flows,
+    ratio,
+)
 from packetloom.reproduce.rdma import measure
-from packetloom.reproduce.rdma.measure import FROM_SWITCHES, RECEIVER, axis_number
+from packetloom.reproduce.rdma.measure import FROM_SWITCHES, RECEIVER
 from packetloom.reproduce.readings import times_as_many
+from packetloom.reproduce.samples import drained_after_ns, port_samples, rates_gbps
 
 PFC, DCQCN, HPCC, TIMELY = "PFC alone", "DCQCN", "HPCC", "TIMELY"
 SHARES = "max-min shares"
@@ -47,7 +59,7 @@ SEVEN_GBPS_NS = {TIMELY: 7_920_000, "TIMELY, once a round trip": 580_000, "TIMEL
 
 def sharing(runs: Runs) -> Iterator[Measured]:
     """RD1."""
-    shares = [(row, measure.rates_gbps(samples, SETTLED)) for row, samples in measure.senders(runs["sharing"])]
+    shares = [(row, rates_gbps(samples, SETTLED)) for row, samples in measure.senders(runs["sharing"])]
     largest = measure.intervals((row, max(rates) / float(np.mean(rates))) for row, rates in shares)
     evenness = measure.intervals((row, jain(np.array(rates))) for row, rates in shares)
     yield largest[PFC].measured("PFC alone: largest / mean share", (1.5, NO_LIMIT))
@@ -58,8 +70,8 @@ def sharing(runs: Runs) -> Iterator[Measured]:
 def victim(runs: Runs) -> Iterator[Measured]:
     """RD2: the victim's share of its link, which nobody else uses, by the width of the incast beside it."""
     shares: dict[str, dict[float, PerSeed]] = {PFC: {}, DCQCN: {}}
-    for row, samples in measure.samples(runs["victim"], pl.col("node") == VICTIM):
-        (rate,) = measure.rates_gbps(samples, SETTLED)
+    for row, samples in port_samples(runs["victim"], pl.col("node") == VICTIM):
+        (rate,) = rates_gbps(samples, SETTLED)
         of_width = shares[row.scheme].setdefault(axis_number(row, "file"), [])
         of_width.append((row.seed, rate / LINE_GBPS["victim"]))
     means = {width: interval_of(found, PFC).value for width, found in sorted(shares[PFC].items())}
@@ -85,21 +97,21 @@ def fewer_pauses(runs: Runs) -> Iterator[Measured]:
 def queues(runs: Runs) -> Iterator[Measured]:
     """RD4: an incast's queue after its peak, and the switches' queues under web search."""
     drained: dict[tuple[str, float], PerSeed] = defaultdict(list)
-    for row, samples in measure.samples(runs["incast"], TO_RECEIVER):
-        round_trips = measure.drained_after_ns(samples, DRAINED) / ROUND_TRIP_NS
+    for row, samples in port_samples(runs["incast"], TO_RECEIVER):
+        round_trips = drained_after_ns(samples, DRAINED) / ROUND_TRIP_NS
         drained[row.scheme, axis_number(row, "fan_in")].append((row.seed, round_trips))
     for (scheme, fan_in), found in drained.items():
         one, name = interval_of(found, scheme), f"{scheme}, {fan_in:g} senders: round trips until drained"
         decides = scheme == HPCC and fan_in == DECIDING_FAN_IN
         yield one.measured(name, (0.0, 5.0)) if decides else one.beside(name)
-    for row, samples in measure.samples(runs["first-windows"], TO_RECEIVER):
+    for row, samples in port_samples(runs["first-windows"], TO_RECEIVER):
         first_windows = DECIDING_FAN_IN * axis_number(row, "initial_rate_gbps") / LINE_GBPS["incast"]
-        round_trips = measure.drained_after_ns(samples, DRAINED) / ROUND_TRIP_NS
+        round_trips = drained_after_ns(samples, DRAINED) / ROUND_TRIP_NS
         name = f"HPCC, first windows of {first_windows:g} BDPs together: round trips until drained"
         yield Measured(name, round_trips, decides=False)
-    tail = measure.by_label(
+    tail = by_label(
         (row, p99(samples["queue_bytes"].to_numpy()))
-        for row, samples in measure.samples(runs["web-search"], FROM_SWITCHES)
+        for row, samples in port_samples(runs["web-search"], FROM_SWITCHES)
     )
     yield ratio(tail[HPCC], tail[DCQCN], HPCC).measured("web search: p99 queue, HPCC / DCQCN", (0.0, 0.1))
     for scheme in (HPCC, DCQCN):
@@ -109,14 +121,14 @@ def queues(runs: Runs) -> Iterator[Measured]:
 
 def headroom(runs: Runs) -> Iterator[Measured]:
     """RD5."""
-    for row, samples in measure.samples(runs["steady"], TO_RECEIVER):
+    for row, samples in port_samples(runs["steady"], TO_RECEIVER):
         senders = f"{axis_number(row, 'fan_in'):g} long flows"
-        (rate,) = measure.rates_gbps(samples, SETTLED)
+        (rate,) = rates_gbps(samples, SETTLED)
         yield Measured(f"{senders}: of the link", rate / LINE_GBPS["steady"], band=(ETA - 0.01, ETA + 0.01))
         waiting = samples.filter(pl.col("time_ns") >= SETTLED * pl.col("time_ns").max())["queue_bytes"]
         yield Measured(f"{senders}: mean queue, KB", float(waiting.to_numpy().mean()) / 1e3, decides=False)
     for experiment, load in (("low-load", "0.3"), ("alone", "0.02")):
-        medians = measure.by_label(measure.of_flows(runs[experiment], ("size_bytes", "slowdown"), _median_of_large))
+        medians = by_label(of_flows(runs[experiment], ("size_bytes", "slowdown"), _median_of_large))
         # A slowdown is over the flow's own best; DCQCN's packets are shorter.
         over_best = {
             scheme: [(seed, value * PACKET_BYTES[scheme] / PACKET_BYTES[DCQCN]) for seed, value in found]
@@ -143,7 +155,7 @@ def short_tail(runs: Runs) -> Iterator[Measured]:
     def tail(flows: pl.DataFrame) -> float:
         return float(np.nanquantile(flows.filter(short)["slowdown"].to_numpy(), 0.95))
 
-    tails = measure.by_label(measure.of_flows(runs["web-search"], ("size_bytes", "slowdown"), tail))
+    tails = by_label(of_flows(runs["web-search"], ("size_bytes", "slowdown"), tail))
     yield ratio(tails[DCQCN], tails[HPCC], DCQCN).measured("p95, DCQCN / HPCC", (3.0, NO_LIMIT))
     yield ratio(tails[TIMELY], tails[HPCC], TIMELY).measured("p95, TIMELY / HPCC", (1.0, NO_LIMIT))
     for scheme in (HPCC, DCQCN, TIMELY):
@@ -169,7 +181,7 @@ def fixed_points(runs: Runs) -> Iterator[Measured]:
     evenness: dict[str, dict[tuple[float, float], float]] = defaultdict(dict)
     for row, samples in measure.senders(runs["starts"]):
         point = (axis_number(row, "start_ns") / 1e6, axis_number(row, "initial_rate_gbps"))
-        evenness[row.scheme][point] = jain(np.array(measure.rates_gbps(samples, SETTLED)))
+        evenness[row.scheme][point] = jain(np.array(rates_gbps(samples, SETTLED)))
     timely, dcqcn = (
         [value for (_, first_gbps), value in evenness[scheme].items() if first_gbps in PUBLISHED_FIRST_GBPS]
         for scheme in (TIMELY, DCQCN)
@@ -185,7 +197,7 @@ def fixed_points(runs: Runs) -> Iterator[Measured]:
         yield Measured(f"{scheme}, from 7 and 3 Gb/s: Jain's index", value, decides=False)
     by_segment: dict[float, list[float]] = defaultdict(list)
     for row, samples in measure.senders(runs["segments"]):
-        index = jain(np.array(measure.rates_gbps(samples, SETTLED)))
+        index = jain(np.array(rates_gbps(samples, SETTLED)))
         by_segment[axis_number(row, "ack_every")].append(index)
     for packets, found in sorted(by_segment.items()):
         yield Measured(f"TIMELY, a rate for each {packets:g} KB: least of Jain's index", min(found), decides=False)
@@ -195,22 +207,18 @@ def _seven_and_three(runs: Runs) -> Iterator[tuple[str, float]]:
     """Each scheme, at the start of the second flow at which the first one has come to 7 Gb/s."""
     for row, samples in measure.senders(runs["seven-and-three"]):
         if axis_number(row, "start_ns") == SEVEN_GBPS_NS[row.scheme]:
-            yield row.scheme, jain(np.array(measure.rates_gbps(samples, SETTLED)))
+            yield row.scheme, jain(np.array(rates_gbps(samples, SETTLED)))
 
 
 def recovery(runs: Runs) -> Iterator[Measured]:
     """RD9."""
-    means = measure.by_label(
-        measure.of_flows(runs["irn"], ("slowdown",), lambda flows: measure.mean(flows, "slowdown"))
-    )
+    means = by_label(of_flows(runs["irn"], ("slowdown",), lambda flows: measure.mean(flows, "slowdown")))
     yield ratio(means[IRN], means[GO_BACK_N], IRN).measured("IRN / go-back-N with PFC", (0.0, 1.0))
     yield ratio(means[IRN_LOSSLESS], means[IRN], IRN).measured("IRN with PFC / without", (0.9, 1.1))
     for other in (IRN_UNPAUSED, IRN_PATIENT):
         yield ratio(means[other], means[IRN], IRN).beside(f"{other} / without PFC")
-    of_one_packet = measure.by_label(
-        measure.of_flows(
-            runs["irn"], ("size_bytes", "slowdown"), lambda flows: measure.mean(_one_packet(flows), "slowdown")
-        )
+    of_one_packet = by_label(
+        of_flows(runs["irn"], ("size_bytes", "slowdown"), lambda flows: measure.mean(_one_packet(flows), "slowdown"))
     )
     for scheme in (IRN_LOSSLESS, IRN_UNPAUSED):
         found = ratio(of_one_packet[scheme], of_one_packet[IRN], IRN)
@@ -228,9 +236,9 @@ def _one_packet(flows: pl.DataFrame) -> pl.DataFrame:
 def below_one_packet(runs: Runs) -> Iterator[Measured]:
     """RD10: the receiver's link in the second half, and the share of what came to its port that it dropped."""
     used: dict[float, float] = {}
-    for row, samples in measure.samples(runs["swift"], TO_RECEIVER):
+    for row, samples in port_samples(runs["swift"], TO_RECEIVER):
         if row.scheme == SWIFT:
-            (rate,) = measure.rates_gbps(samples, SETTLED)
+            (rate,) = rates_gbps(samples, SETTLED)
             used[axis_number(row, "fan_in")] = rate / LINE_GBPS["swift"]
     lost: dict[tuple[str, float], float] = {}
     for row, share in measure.of_ports(runs["swift"], ("peer", "drops", "tx_packets"), _lost_share):

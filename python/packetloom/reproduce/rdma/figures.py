@@ -10,10 +10,10 @@ import polars as pl
 from packetloom.common.fairness import jain
 from packetloom.report.panels import Curve, Panel
 from packetloom.reproduce import PaperFigure
-from packetloom.reproduce.measure import PerSeed, Runs, interval_of
+from packetloom.reproduce.measure import PerSeed, Runs, axis_number, interval_of
 from packetloom.reproduce.rdma import measure
 from packetloom.reproduce.rdma.claims import LINE_GBPS, SETTLED, SHORT_BYTES, TO_RECEIVER, VICTIM
-from packetloom.reproduce.rdma.measure import axis_number
+from packetloom.reproduce.samples import port_samples, rates_gbps
 from packetloom.stats.curves import style_at, styles
 from packetloom.stats.summary import polars_frame
 
@@ -37,8 +37,8 @@ def shares(runs: Runs) -> list[Panel]:
 def victims(runs: Runs) -> list[Panel]:
     """RD2: the victim's share against the width of the incast."""
     found: dict[str, dict[float, PerSeed]] = defaultdict(lambda: defaultdict(list))
-    for row, samples in measure.samples(runs["victim"], pl.col("node") == VICTIM):
-        (rate,) = measure.rates_gbps(samples, SETTLED)
+    for row, samples in port_samples(runs["victim"], pl.col("node") == VICTIM):
+        (rate,) = rates_gbps(samples, SETTLED)
         found[row.scheme][axis_number(row, "file")].append((row.seed, rate / LINE_GBPS["victim"]))
     curves = [
         Curve.of(scheme, style_at(place), {width: interval_of(of_width[width], scheme) for width in sorted(of_width)})
@@ -50,7 +50,7 @@ def victims(runs: Runs) -> list[Panel]:
 def incast_queue(runs: Runs) -> list[Panel]:
     """RD4: the first seed's, by width."""
     curves: dict[float, list[Curve]] = defaultdict(list)
-    for row, samples in measure.samples(runs["incast"], TO_RECEIVER):
+    for row, samples in port_samples(runs["incast"], TO_RECEIVER):
         if row.seed == 1:
             ordered, of_width = samples.sort("time_ns"), curves[axis_number(row, "fan_in")]
             of_width.append(_line(row.scheme, len(of_width), ordered["time_ns"] / 1e3, ordered["queue_bytes"] / 1e3))
@@ -79,7 +79,7 @@ def fairness(runs: Runs) -> list[Panel]:
     """RD8: Jain's index against the rate that flows start from, by how much later the second one does."""
     found: dict[str, dict[float, list[tuple[float, float]]]] = defaultdict(lambda: defaultdict(list))
     for row, samples in measure.senders(runs["starts"]):
-        rates = np.array(measure.rates_gbps(samples, SETTLED))
+        rates = np.array(rates_gbps(samples, SETTLED))
         later_ms, first_gbps = axis_number(row, "start_ns") / 1e6, axis_number(row, "initial_rate_gbps")
         found[row.scheme][later_ms].append((first_gbps, jain(rates)))
     return [
