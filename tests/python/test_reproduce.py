@@ -321,10 +321,10 @@ def test_a_table_of_two_scales() -> None:
         "full": Committed("another", "2026-11-20", {}, full, stale="It is old."),
     }
     lines = claims_table(of_both).splitlines()
-    assert lines[0].startswith(
-        "At `--scale quick` 1 of 3 claims hold (2026-11-26), at `--scale full` 2 of 3 claims hold (stale)."
+    assert " ".join(lines).startswith(
+        "At `--scale quick` 1 of 3 claims hold (2026-11-26). At `--scale full` 2 of 3 claims hold, 1 not comparable "
+        "(stale). **`full` is stale.** It is old."
     )
-    assert "**`full` is stale.** It is old." in " ".join(lines)
     assert "|  | Claim | Paper | Measured, quick | Verdict |" in lines, "what is stale has no column"
     assert lines[-6:] == [
         r"| A | a \| b | 1 | **1.5** | differs (full: holds) |",
@@ -337,6 +337,9 @@ def test_a_table_of_two_scales() -> None:
     lines = claims_table({**of_both, "full": replace(of_both["full"], stale="")}).splitlines()
     assert r"| B | a \| b | 1 | 1.5 | 1.50 ± 0.05 | holds |" in lines
     assert "- **C.** At `quick`: x. At `full`: y." in lines
+    alike = [row(id, "not comparable", reason="not built." if id != "D" else "z.") for id in "ABCD"]
+    lines = claims_table({"quick": Committed("a build", "2026-11-26", {}, alike)}).splitlines()
+    assert lines[-2:] == ["- **A to C.** not built.", "- **D.** z."], "claims in a row with one reason are one item"
 
 
 @pytest.mark.parametrize(

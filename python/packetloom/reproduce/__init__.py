@@ -274,7 +274,8 @@ def write_page(
     from packetloom.reproduce.steady import steadiness, transient
 
     page = Page(paper.title)
-    page.text(f"{tally(findings)} (scale {scale}). A verdict is computed from the measurement.")
+    counts = tally([finding.verdict for finding in findings])
+    page.text(f"{counts} (scale {scale}). A verdict is computed from the measurement.")
     page.heading("Claims")
     rows = [
         [

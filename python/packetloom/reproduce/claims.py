@@ -166,13 +166,14 @@ def print_findings(findings: Sequence[Finding]) -> None:
         texts = (claim.claim, claim.paper, finding.measured_text(), claim.band)
         table.add_row(claim.id, *texts, Text(verdict, style=COLOURS[verdict]))
     screen.print(table)
-    screen.print(tally(findings))
+    screen.print(tally([finding.verdict for finding in findings]))
 
 
-def tally(findings: Sequence[Finding]) -> str:
-    """How many claims hold."""
-    holding = sum(finding.verdict == "holds" for finding in findings)
-    return f"{holding} of {len(findings)} claims hold"
+def tally(verdicts: Sequence[str]) -> str:
+    """How many claims hold, and how many could not be judged."""
+    unknown = verdicts.count("not comparable")
+    more = f", {unknown} not comparable" if unknown else ""
+    return f"{verdicts.count('holds')} of {len(verdicts)} claims hold{more}"
 
 
 def write_findings(findings: Sequence[Finding], path: Path) -> None:

@@ -11,6 +11,8 @@ import re
 import sys
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import get_args
 
@@ -18,6 +20,7 @@ from packetloom.common import markdown
 from packetloom.common.files import write_text
 from packetloom.errors import PacketloomError
 from packetloom.reproduce import PAPERS, PAPERS_FOLDER, Scale, find_paper
+from packetloom.reproduce.claims import tally
 from packetloom.reproduce.verdicts import ClaimRow, Committed, committed_file, renew_texts
 
 BEGIN = "<!-- claims: written by `packetloom reproduce --accept`; what stands between these lines is replaced -->"
@@ -72,26 +75,27 @@ def claims_table(by_scale: Mapping[str, Committed]) -> str:
     ids = list(dict.fromkeys(id for scale in shown for id in found[scale]))
     header = ["", "Claim", "Paper", *(f"Measured, {scale}" for scale in shown), "Verdict"]
     lines = [_line(header), "|" + "---|" * len(header)]
-    reasons = []
+    reasons: list[tuple[str, str]] = []
     for id in ids:
         here = {scale: rows[id] for scale, rows in found.items() if id in rows}
         numbers = [numbers_text(here[scale]) if scale in here else "" for scale in shown]
         lines.append(_line([id, claims[id]["claim"], claims[id]["paper"], *numbers, verdict_text(here)]))
-        reasons += reason_lines(id, {scale: here[scale] for scale in shown if scale in here})
-    return "\n".join([*tally_lines(by_scale, shown), "", *lines, *(["", *reasons] if reasons else [])])
+        if reason := reason_text({scale: here[scale] for scale in shown if scale in here}):
+            reasons.append((id, reason))
+    items = reason_lines(reasons)
+    return "\n".join([*tally_lines(by_scale, shown), "", *lines, *(["", *items] if items else [])])
 
 
 def tally_lines(by_scale: Mapping[str, Committed], shown: Mapping[str, Committed]) -> list[str]:
     """How many claims hold at each scale, what is stale, and where all numbers are."""
     counts = [
-        f"at `--scale {scale}` {sum(row['verdict'] == 'holds' for row in one.claims)} of {len(one.claims)} claims hold "
-        f"({'stale' if one.stale else one.date})"
+        f"At `--scale {scale}` {tally([row['verdict'] for row in one.claims])} ({'stale' if one.stale else one.date})."
         for scale, one in by_scale.items()
     ]
     stale = [f"**`{scale}` is stale.** {one.stale}" for scale, one in by_scale.items() if one.stale]
     files = " and ".join(f"`verdicts/{scale}.json`" for scale in shown)
     text = [
-        f"A{', '.join(counts)[1:]}.",
+        *counts,
         *stale,
         "Numbers are means with 95 % intervals over seeds, **bold** outside the band.",
         f"Bands and further numbers: {files}.",
@@ -106,16 +110,24 @@ def verdict_text(by_scale: Mapping[str, ClaimRow]) -> str:
     return verdict + "".join(f" ({scale}: {of})" for scale, of in zip(by_scale, verdicts, strict=True) if of != verdict)
 
 
-def reason_lines(id: str, by_scale: Mapping[str, ClaimRow]) -> list[str]:
-    """Why a claim differs, and what is ours in it: an item of a list, or none."""
+def reason_text(by_scale: Mapping[str, ClaimRow]) -> str:
+    """Why a claim differs, and what is ours in it; empty where nothing is said."""
     reasons: dict[str, list[str]] = {}
     for scale, row in by_scale.items():
         if "reason" in row:
             reasons.setdefault(row["reason"], []).append(scale)
-    if not reasons:
-        return []
     texts = [f"At `{'`, `'.join(scales)}`: {reason}" for reason, scales in reasons.items()]
-    return _wrapped(f"- **{id}.** {' '.join(texts if len(texts) > 1 else reasons)}", "  ")
+    return " ".join(texts if len(texts) > 1 else reasons)
+
+
+def reason_lines(reasons: Sequence[tuple[str, str]]) -> list[str]:
+    """An item of a list for each claim's reason; one for claims in a row that have the same."""
+    lines: list[str] = []
+    for reason, alike in groupby(reasons, key=itemgetter(1)):
+        ids = [id for id, _ in alike]
+        name = ids[0] if len(ids) == 1 else f"{ids[0]} to {ids[-1]}"
+        lines += _wrapped(f"- **{name}.** {reason}", "  ")
+    return lines
 
 
 def numbers_text(row: ClaimRow) -> str:
