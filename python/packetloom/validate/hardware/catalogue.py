@@ -11,6 +11,7 @@ from packetloom.validate.hardware.machines import (
     Servers,
     by_packets,
     by_tuner,
+    experts,
     infiniband,
     lone_links,
     one_flow,
@@ -21,6 +22,7 @@ from packetloom.validate.hardware.machines import (
 from packetloom.validate.hardware.sets import (
     HardwareSet,
     Missed,
+    exchange_us,
     goodput_gbps,
     rate_of_messages,
     share_of_exchange,
@@ -263,6 +265,32 @@ SETS: list[HardwareSet] = [
             judged_from=MIB,
         )
         for file, whose in (("one_server_h100_nvidia", "NVIDIA"), ("one_server_h100_aws", "AWS"))
+    ),
+    HardwareSet(
+        file="ep_deepep",
+        says="low-latency",
+        by="packets",
+        what="dispatch and combine of experts, 8 to 64 H800, DeepEP's low-latency kernels",
+        constants="128 tokens of 7392 B (FP8, scales) or 14336 B (BF16) to 8 of 256 experts, evenly; NVLink of "
+        "160 GB/s (DeepEP); packets of 4096 B behind 26 B; unbounded fabric",
+        machine=experts(
+            infiniband().scheme(),
+            tokens=128,
+            bytes_of={"dispatch": 7392, "combine": 14336},
+            scale_up={"rate": "1280Gbps", "delay": "300ns"},
+            framing="0B",
+        ),
+        value=exchange_us,
+        median=0.10,
+        nine_of_ten=0.20,
+        most_ranks=64,
+        is_quick=False,
+        missed=Missed(
+            why="in one server kernels take longer than their bytes on NVLink; that time, added to all, makes EP 32 "
+            "and 64 up to 19 % too slow",
+            median=0.104,
+            nine_of_ten=0.376,
+        ),
     ),
     *(
         HardwareSet(

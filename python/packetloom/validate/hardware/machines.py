@@ -17,6 +17,8 @@ MESSAGES = 5000
 """perftest's own number, while they are short."""
 DEPTH = 128
 """perftest's own depth of a queue pair."""
+FABRIC_GBPS = 12_800
+"""A link that takes what 32 NICs of 400 Gb/s send."""
 
 Scenario = dict[str, Any]
 Machine = Callable[[Sequence[Measurement]], Scenario]
@@ -159,3 +161,33 @@ def one_flow(figures: Sequence[Measurement]) -> Scenario:
     }
     topology = {"kind": "rack", "hosts": 2, "link": link, "framing": packets.framing}
     return {"topology": topology, "workload": [flow], "scheme": [packets.scheme()]}
+
+
+def experts(scheme: dict[str, Any], *, tokens: int, bytes_of: Mapping[str, int], **topology: Any) -> Machine:
+    """Tokens of 256 experts to eight of them, all alike, and back: DeepSeek-V3's. Bytes of a token by direction.
+
+    The fabric bounds nothing but by its NICs: it has room for all of them, whatever their rail.
+    """
+
+    def scenario(figures: Sequence[Measurement]) -> Scenario:
+        one = figures[0]
+        arrivals = {
+            "kind": "moe",
+            "experts": 256,
+            "top_k": 8,
+            "tokens": tokens,
+            "bytes_per_token": f"{bytes_of[one.operation]}B",
+            "ranks": one.ranks,
+        }
+        fabric = {
+            "kind": "rail-optimised",
+            "servers": max(one.servers, 2),
+            "accelerators": one.ranks // one.servers,
+            "servers_per_rail_switch": max(one.servers, 2),
+            "host_link": {"rate": f"{one.nic_gbps:g}Gbps", "delay": "500ns"},
+            "link": {"rate": f"{FABRIC_GBPS}Gbps", "delay": "500ns"},
+            "oversubscription": max(one.servers, 2) * one.nic_gbps / FABRIC_GBPS,
+        }
+        return {"topology": fabric | topology, "workload": [{"arrivals": arrivals}], "scheme": [scheme]}
+
+    return scenario

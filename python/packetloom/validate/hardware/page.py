@@ -24,7 +24,7 @@ from packetloom.common.markdown import table_row
 from packetloom.errors import PacketloomError
 from packetloom.validate.hardware.catalogue import SETS
 from packetloom.validate.hardware.comparisons import PREFIX
-from packetloom.validate.hardware.drawing import draw
+from packetloom.validate.hardware.drawing import draw, over_of
 from packetloom.validate.hardware.measurements import SHIPPED, file_of
 from packetloom.validate.hardware.tables import RowDict, summary_cells
 
@@ -112,7 +112,7 @@ def _of_file(rows: Sequence[RowDict]) -> str:
         place = str(source["source"]).partition(": ")[0]
         name = place.removeprefix("https://github.com/")
         parts.append(f"Measured: [{name}]({place}) ({source['licence']}).")
-        parts.append(f"![measured and simulated over size](hardware/{rows[0]['set']}.png)")
+        parts.append(f"![measured and simulated over {over_of(rows)}](hardware/{rows[0]['set']}.png)")
     else:
         parts.append("The measurements are not shipped.")
     parts += [_prose(f"By {row['by']}. Constants: {row['constants']}.{_why(row)}") for row in rows]

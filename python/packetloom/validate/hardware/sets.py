@@ -102,6 +102,13 @@ def rate_of_messages(one: Measurement, results: Results) -> float:
     return float(row["messages_per_second"] / 1e6 if one.unit == "Mpps" else row["rate_gbps"])
 
 
+def exchange_us(_: Measurement, results: Results) -> float:
+    """What a dispatch takes. A combine has the same traffic the other way; in a job some ranks begin it before others,
+    and those who measure it begin together."""
+    jobs = results.to_polars("jobs")
+    return float(jobs.filter(jobs["name"] == "dispatch")["jct_ns"][0] / 1e3)
+
+
 def _job(one: Measurement, results: Results) -> dict[str, float]:
     jobs = results.to_polars("jobs")
     return jobs.filter(jobs["size_bytes"] == one.size_bytes).row(0, named=True)
