@@ -464,8 +464,8 @@ def test_committed_verdicts_are_of_this_code_or_say_that_they_are_not(
     monkeypatch.undo()
     for scale in get_args(Scale):
         committed = committed_file(paper, scale)
-        assert committed is not None
-        if committed.stale:
+        if committed is None or committed.stale:
+            assert committed or scale == "full", "quick verdicts are committed for every paper"
             continue
         assert stale(committed, fingerprints.fingerprints(paper, scale)) == [], (
             f"make verdicts PAPERS={paper} SCALE={scale} ACCEPT=1 redoes these; make stale MARK=1 says so on their face"
@@ -477,8 +477,7 @@ def test_every_number_that_decides_has_its_band(paper: str, monkeypatch: pytest.
     monkeypatch.undo()
     for scale in get_args(Scale):
         committed = committed_file(paper, scale)
-        assert committed is not None
-        if committed.stale:
+        if committed is None or committed.stale:
             continue
         for row in committed.claims:
             measured, bands = row["measured"], row["bands"]

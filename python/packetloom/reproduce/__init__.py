@@ -116,6 +116,12 @@ def _balance() -> Paper:
     return PAPER
 
 
+def _transports() -> Paper:
+    from packetloom.reproduce.transports import PAPER
+
+    return PAPER
+
+
 PAPERS: dict[str, PaperEntry] = {
     "pfabric": PaperEntry("Deconstructing Datacenter Packet Transport (HotNets 2012)", _pfabric),
     "ndp": PaperEntry("Evaluating Modern Data Centre Transport Protocols in OMNeT++/INET (2019)", _ndp),
@@ -124,6 +130,7 @@ PAPERS: dict[str, PaperEntry] = {
     "rdma": PaperEntry("Lossless Ethernet and RDMA: PFC, DCQCN, TIMELY, HPCC, IRN, Swift", _rdma),
     "homa": PaperEntry("Homa (SIGCOMM 2018)", _homa),
     "balance": PaperEntry("Balancing load: LetFlow, CONGA, DRILL, ConWeave, REPS, Hedera", _balance),
+    "transports": PaperEntry("Transports of 2017 to 2025: PowerTCP, ABM", _transports),
 }
 
 

@@ -1,0 +1,82 @@
+"""Numbers of the experiments on transports of 2017 to 2025: a link and its queue over time, shares, drain times."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+
+from packetloom.common.fairness import jain
+from packetloom.reproduce.samples import port_samples
+from packetloom.stats.summary import polars_frame
+from packetloom.store.case_rows import CaseRow
+from packetloom.store.results import Results
+
+RECEIVER = "host0"
+TO_RECEIVER = pl.col("peer") == RECEIVER
+# Between two racks of 32 hosts at 100 Gb/s: 8 x 1 us, and a packet of 1090 B and its answer of 88 B on four links.
+ROUND_TRIP_NS = 8_235.6
+
+
+def to_receiver(results: Results) -> list[tuple[CaseRow, pl.DataFrame]]:
+    """Samples of the port to the receiver, in order."""
+    return [(row, samples.sort("time_ns")) for row, samples in port_samples(results, TO_RECEIVER)]
+
+
+def link_share(port: pl.DataFrame, since_ns: float, for_ns: float, gbps: float) -> float:
+    """How much of a link was used in this time."""
+    during = port.filter(pl.col("time_ns") >= since_ns, pl.col("time_ns") < since_ns + for_ns)
+    return float(during["tx_bytes"].sum()) * 8 / for_ns / gbps
+
+
+def round_trips_until(port: pl.DataFrame, since_ns: float, for_ns: float, share: float) -> float:
+    """Round trips from a queue's peak in this time until it is below this share of it; or until the run's end."""
+    later = port.filter(pl.col("time_ns") >= since_ns)
+    times, waiting = later["time_ns"].to_numpy(), later["queue_bytes"].to_numpy().astype(float)
+    peak = int(waiting[times < since_ns + for_ns].argmax())
+    low = np.flatnonzero(waiting[peak:] < share * waiting[peak])
+    drained = peak + int(low[0]) if len(low) else len(times) - 1
+    return float(times[drained] - times[peak]) / ROUND_TRIP_NS
+
+
+def evenness(senders: pl.DataFrame, names: list[str], since_ns: float, until_ns: float, over_ns: float) -> pl.DataFrame:
+    """Jain's index of what these hosts sent in the time `over_ns` before each sample."""
+    sent = senders.filter(pl.col("time_ns") >= since_ns, pl.col("time_ns") <= until_ns).sort("time_ns")
+    columns = [sent.filter(pl.col("node") == name)["tx_bytes"].to_numpy().astype(float) for name in names]
+    times = sent["time_ns"].unique().sort().to_numpy()
+    width = round(over_ns / float(times[1] - times[0]))
+    sums = np.array([np.convolve(column, np.ones(width), "valid") for column in columns])
+    # A sample has what was sent until the next one, so a sum ends where the sample after its last one begins.
+    ends = times[0] + (times[1] - times[0]) * (np.arange(sums.shape[1]) + width)
+    return pl.DataFrame({"time_ns": ends, "jain": [jain(at_once) for at_once in sums.T]})
+
+
+def even_after_ns(found: pl.DataFrame, since_ns: float, least: float) -> float:
+    """How long until Jain's index is this much for good."""
+    ends, uneven = found["time_ns"].to_numpy(), np.flatnonzero(found["jain"].to_numpy() < least)
+    settled = min(int(uneven[-1]) + 1, len(ends) - 1) if len(uneven) else 0
+    return float(ends[settled]) - since_ns
+
+
+def drain_times(results: Results) -> list[tuple[CaseRow, pl.DataFrame]]:
+    """How long what waits in each queue of a switch takes to leave, sample by sample, where it did within the run."""
+    found = []
+    for row, table in results.partitions("classes", ("port", "class", "time_ns", "queue_bytes", "data_bytes")):
+        names = results.part("ports", row, ("port", "node", "peer"))
+        assert names is not None
+        of_switch = polars_frame(names).filter(pl.col("node").str.starts_with("switch"))
+        samples = polars_frame(table).join(of_switch, "port").sort("time_ns")
+        queues = samples.partition_by("peer", "class")
+        found.append((row, pl.concat([_drained(one) for one in queues if one["queue_bytes"].max()])))
+    return found
+
+
+def _drained(queue: pl.DataFrame) -> pl.DataFrame:
+    times = queue["time_ns"].to_numpy()
+    waiting = queue["queue_bytes"].to_numpy().astype(float)
+    sent_before = np.concatenate([[0.0], np.cumsum(queue["data_bytes"].to_numpy().astype(float))])
+    gone = np.searchsorted(sent_before, sent_before[:-1] + waiting)
+    # What is empty is empty at once.
+    gone = np.maximum(gone, np.arange(len(times)))
+    known = gone < len(times)
+    drain_ns = times[np.where(known, gone, 0)] - times
+    return queue.select("peer", "class", "time_ns").with_columns(drain_ns=drain_ns).filter(pl.Series(known))

@@ -1,0 +1,246 @@
+"""Claims of schemes that packetloom does not have: listed with their bands, and not judged.
+
+Whoever builds one takes its claims out of here into a module of its own beside `powertcp`, and runs them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from packetloom.reproduce.claims import Claim, Measured, NotComparable
+from packetloom.reproduce.measure import Runs
+
+ABSTRACT, CODE, MEMORY = "abstract", "their code", "from memory"
+SIMULATOR = "their simulator, measured"
+
+
+@dataclass(frozen=True, slots=True)
+class Unbuilt:
+    """A scheme that is not built, where it was published, and its claims: id, text, where it is from, band."""
+
+    name: str
+    published: str
+    claims: tuple[tuple[str, str, str, str], ...]
+
+
+SIRD = Unbuilt(
+    "SIRD",
+    "NSDI 2025",
+    (
+        (
+            "SI1",
+            "an incast of scheduled or asked-for messages holds the receiver's ToR port short and the link full",
+            f"{SIMULATOR}: 50 of 100 KB, 18 packets, last byte after 431.9 us",
+            "peak ≤ 30 packets; last finish within 2 %",
+        ),
+        (
+            "SI2",
+            "an incast of unscheduled messages, each up to one BDP, queues their sum less what drains: 8 of 20 KB",
+            CODE,
+            "peak 120 to 160 KB",
+        ),
+        (
+            "SI3",
+            "informed overcommitment: a sender that two receivers share holds BDP + SThr of credit in all, so that a "
+            "third sender can use the rest of either downlink",
+            f"{ABSTRACT}; {SIMULATOR}: 137 KB",
+            "sum ≤ 1.6 BDP with the mark, ≥ 1.9 BDP without",
+        ),
+        (
+            "SI4",
+            "balanced traffic at equal load: SIRD's peak ToR queue is far below Homa's",
+            f"{ABSTRACT}: 12 times; {SIMULATOR}: 174 against 641 KB",
+            "≥ 2 times lower on every W4 list",
+        ),
+        (
+            "SI5",
+            "against dcPIM: utilisation 9 % higher, buffering 43 % lower, tail latency 46 % lower",
+            f"{ABSTRACT}; {SIMULATOR}: p99 of all flows 3.91 against 5.35",
+            "tail: SIRD lower; not the buffering",
+        ),
+        (
+            "SI6",
+            "against ExpressPass: tail latency about 10 times lower, utilisation up to 26 % higher",
+            f"{ABSTRACT}; {SIMULATOR}: p99 of one packet 1.18 against 49.2",
+            "p99 ≥ 5 times lower",
+        ),
+        (
+            "SI7",
+            "works without priorities: removing them costs little above one BDP, much in the tail of the smallest",
+            ABSTRACT,
+            "mean slowdown above 100 KB within 10 %; p99 of the smallest ≥ 2 times higher",
+        ),
+        (
+            "SI8",
+            "B trades queue for throughput: 1.0, 1.5, 2.5 BDP",
+            f"{MEMORY}; {SIMULATOR}: 198 KB at 1.5",
+            "order of both; peak at 2.5 ≥ 1.3 times that at 1.5",
+        ),
+    ),
+)
+
+EXPRESSPASS = Unbuilt(
+    "ExpressPass",
+    "SIGCOMM 2017",
+    (
+        (
+            "XP1",
+            "no data loss, and a bounded, small data queue under incast",
+            f"{ABSTRACT}; {SIMULATOR}: 8 of 500 KB, 9.2 KB",
+            "zero drops; peak ≤ 100 packets for 31 of 500 KB",
+        ),
+        (
+            "XP2",
+            "two flows converge within a few RTTs; up to 80 times faster than DCTCP at 10 Gb/s, more at faster links",
+            f"{ABSTRACT}; {SIMULATOR}: 24 RTTs",
+            "0.8 of the fair share in ≤ 35 RTTs; DCTCP ≥ 10 times longer",
+        ),
+        (
+            "XP3",
+            "a lone long flow gets 1538/1622 of the link, as credits cost 5 %",
+            CODE,
+            "94.8 % ± 1.5 % of line rate on the wire",
+        ),
+        (
+            "XP4",
+            "small flows pay one and a half RTTs at least, and by the ramp min(1, n/40) much more: two packets wait "
+            "for their second credit",
+            f"{SIMULATOR}: 1460 B 7.8 us, 1461 B 50.1 us",
+            "ratio ≥ 5",
+        ),
+        (
+            "XP5",
+            "without symmetric paths credits do not protect the data path",
+            CODE,
+            "with asymmetric ECMP the data queue ≥ 5 times larger",
+        ),
+        (
+            "XP6",
+            "credit waste: about one RTT of credits a flow; early stop lowers it",
+            SIMULATOR,
+            "wasted credits a flow ≤ 1.5 BDP in packets × rate share",
+        ),
+        (
+            "XP7",
+            "jitter of credits is needed for fairness of drops",
+            MEMORY,
+            "jitter 0: Jain's index of 8 equal flows lower than with 10 % by ≥ 0.05",
+        ),
+    ),
+)
+
+DCPIM = Unbuilt(
+    "dcPIM",
+    "SIGCOMM 2022",
+    (
+        (
+            "DP1",
+            "short flows (≤ 1 BDP) are near optimal even at p99",
+            ABSTRACT,
+            "p99 slowdown of flows ≤ BDP ≤ 2.5 at load 0.5, by their oracle",
+        ),
+        (
+            "DP2",
+            "sustains 6 to 10 % higher loads than NDP, HPCC and Homa Aeolus",
+            ABSTRACT,
+            "highest carried load over web search ≥ 0.8",
+        ),
+        (
+            "DP3",
+            "a constant number of rounds suffices: 4, more gain little",
+            ABSTRACT,
+            "carried load: 1 round < 2 < 4; 4 against 8 within 2 %",
+        ),
+        (
+            "DP4",
+            "four channels suffice",
+            MEMORY,
+            "1 loses ≥ 3 % of load against 4; 8 within 1 % of 4",
+        ),
+        (
+            "DP5",
+            "a flow just over one BDP pays the matching: 2 to 3 times the FCT of one just below",
+            f"{SIMULATOR}: 2.6",
+            "1.5 to 4",
+        ),
+        (
+            "DP6",
+            "an incast of long flows: at most k senders active, queue small",
+            SIMULATOR,
+            "ToR peak ≤ 2 BDP; at most 4 senders at a time",
+        ),
+    ),
+)
+
+AEOLUS = Unbuilt(
+    "Aeolus",
+    "SIGCOMM 2020",
+    (
+        ("AE1", "ExpressPass with Aeolus: mean FCT 56 % lower", ABSTRACT, "≥ 30 % lower on web server at 0.4"),
+        ("AE2", "small flows' p99 55.9 % lower", f"{ABSTRACT}, first version", "≥ 30 % lower"),
+        (
+            "AE3",
+            "Homa with small buffers: tail FCT 20 times lower with Aeolus",
+            ABSTRACT,
+            "≥ 3 times, incast of 7, buffers of 200 KB",
+        ),
+        ("AE4", "NDP's results without trimming", ABSTRACT, "p99 within 25 % of NDP's"),
+        ("AE5", "scheduled packets are never lost", ABSTRACT, "zero scheduled drops"),
+    ),
+)
+
+BFC = Unbuilt(
+    "BFC",
+    "NSDI 2022",
+    (
+        (
+            "BF1",
+            "tail latency of short flows 2.3 to 60 times lower, long flows' mean FCT 1.6 to 5 times better than "
+            "end-to-end schemes",
+            ABSTRACT,
+            "≥ 2; ≥ 1.3 with 5 % incast",
+        ),
+        ("BF2", "one hop's BDP of buffer a flow", MEMORY, "peak of a queue ≤ 2 BDPs of a hop"),
+        (
+            "BF3",
+            "more active flows than queues: the tail rises, no collapse",
+            MEMORY,
+            "32 against 128 queues: p99 at most 3 times",
+        ),
+    ),
+)
+
+FLOODGATE = Unbuilt(
+    "Floodgate",
+    "CoNEXT 2021",
+    (
+        (
+            "FG1",
+            "under DCQCN, TIMELY, HPCC: buffer occupancy 6.6 times lower under incast",
+            ABSTRACT,
+            "≥ 3 times",
+        ),
+        (
+            "FG2",
+            "flows of no incast are not slowed by its windows for each destination",
+            ABSTRACT,
+            "mean FCT within 3 % without incast",
+        ),
+    ),
+)
+
+
+def claims_of(scheme: Unbuilt) -> tuple[Claim, ...]:
+    """Its claims, none of which can be judged."""
+    where = f"{scheme.name} ({scheme.published}), "
+    return tuple(
+        Claim(id, claim, where + source, band, (), _not_built(scheme.name)) for id, claim, source, band in scheme.claims
+    )
+
+
+def _not_built(name: str) -> Callable[[Runs], Sequence[Measured]]:
+    def measure(_: Mapping[str, object]) -> Sequence[Measured]:
+        raise NotComparable(f"{name} is not built.")
+
+    return measure
