@@ -158,6 +158,13 @@ impl Rank {
         place
     }
 
+    /// Gives back the memory that was reserved for more operations: a job has thousands of ranks.
+    pub fn shrink_to_fit(&mut self) {
+        self.operations.shrink_to_fit();
+        self.dependencies.shrink_to_fit();
+        self.ends.shrink_to_fit();
+    }
+
     /// Of operations that wait for one stream, the one with the lowest number goes first: a number for each, no two the
     /// same.
     pub fn take_turns(&mut self, turns: Vec<u32>) {

@@ -7,7 +7,7 @@ use super::library::{Call, LaneBytes, Lanes, Nccl};
 use super::pattern::{self, Algorithm, Awaited, Message, Pairs, Pattern, Reordered, Shares};
 use super::whole::Whole;
 use crate::flow::{Flow, FlowId, HostId};
-use crate::job::{Collective, Event, Program, Sizes, Work};
+use crate::job::{Collective, Event, Program, Rank, Sizes, Work};
 use crate::narrow::exact;
 use crate::units::{Rate, Time};
 use std::collections::btree_map::Entry;
@@ -262,7 +262,8 @@ impl Plan {
     ///
     /// # Errors
     /// What of its operations can't be carried out, or that it has too many messages.
-    pub fn new(program: Program, settings: Settings) -> Result<Plan, String> {
+    pub fn new(mut program: Program, settings: Settings) -> Result<Plan, String> {
+        program.ranks.iter_mut().for_each(Rank::shrink_to_fit);
         let places = program.groups.iter().map(|members| {
             let mut places: Vec<(u32, u32)> = members.iter().copied().zip(0..).collect();
             places.sort_unstable();

@@ -222,6 +222,10 @@ impl Walker {
         if count == 0 {
             return self.end_iteration(now);
         }
+        if self.spans.is_empty() {
+            // Most jobs are carried out once; a vector that doubles would reserve up to twice as much.
+            self.spans.reserve_exact(count as usize);
+        }
         for place in 0..count {
             if self.left[place as usize] == 0 {
                 self.ready(place, None, now);
