@@ -51,7 +51,7 @@ pub use python::{LAYOUTS, ROLE as PYTHON, symbols};
 pub use scheduler::COMPONENTS as SCHEDULER_COMPONENTS;
 pub use shared_buffer::{
     Headroom, LARGEST_BUFFER, Memory, SharedPort, Signals, check_host_limits, check_limits, interpolated,
-    is_lossless, may_deadlock, pause_bytes, pauses, pauses_run_out, pfc, written_as,
+    is_lossless, may_deadlock, pause_bytes, paused_classes, pauses, pauses_run_out, pfc, written_as,
 };
 pub use traits::Traits;
 pub use trimming::Trimming;

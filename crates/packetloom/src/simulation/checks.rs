@@ -90,6 +90,13 @@ fn check_pauses(
                        \"shared-buffer\", or \"egress\" with flow_control = \"pfc\"; leave nic out";
         return Err(Complaint::new("scheme.nic", message));
     }
+    // A NIC heeds any pause, and sends some only where its host is slow: with no class of its own it never does.
+    if queue::pauses(nic) && queue::paused_classes(nic) != queue::paused_classes(queue) {
+        let message = "hosts and switches pause other classes than each other; write the same lossless classes for both, \
+                       lossless = [] for hosts that pause nothing, or leave nic out";
+        let key = format!("scheme.nic.{}", queue::written_as(nic, "lossless"));
+        return Err(Complaint::new(&key, message));
+    }
     let loses = !case.faults.iter().filter(|fault| fault::happens(fault)).all(fault::loses_nothing)
         || topology.error_rates.iter().any(|rate| *rate > 0.0);
     queue::check_limits(queue, topology, format.mss_bytes + format.header_bytes, loses)

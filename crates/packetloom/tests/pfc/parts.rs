@@ -254,4 +254,9 @@ fn a_host_heeds_pauses_where_its_switch_has_them() {
     // A named queue and its parts understand each other.
     let named = toml.replace("\"drop-tail\"", "\"shared-buffer\"");
     is_lossless(&run(&named));
+    // A switch knows no other lossless classes than its own.
+    let other = toml.replace("\"drop-tail\"", "{ kind = \"shared-buffer\", lossless = [4] }");
+    let refused =
+        Simulation::new(cases(&other).remove(0)).map(|_| ()).expect_err("it would pause other classes");
+    assert_eq!(refused.key, "scheme.nic.lossless");
 }

@@ -153,9 +153,14 @@ pub fn pause_bytes(queue: &Values) -> Option<u64> {
     pfc(queue).map(|pfc| pfc.bytes("pause_frame"))
 }
 
+/// The classes that a queue pauses, a bit for each.
+pub fn paused_classes(queue: &Values) -> u8 {
+    pfc(queue).map_or(0, |pfc| lossless(&pfc))
+}
+
 /// Whether a queue has a class that it pauses.
 pub fn pauses(queue: &Values) -> bool {
-    pfc(queue).is_some_and(|pfc| lossless(&pfc) != 0)
+    paused_classes(queue) != 0
 }
 
 /// Whether pauses may hold each other forever: where some class is lossless and no watchdog breaks it.
