@@ -26,6 +26,9 @@ mod user_scheme;
 use pyo3::prelude::*;
 use std::collections::BTreeMap;
 
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 pyo3::import_exception!(packetloom.errors, ArgumentError);
 pyo3::import_exception!(packetloom.errors, PacketloomError);
 pyo3::import_exception!(packetloom.errors, ScenarioError);
