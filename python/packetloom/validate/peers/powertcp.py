@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from statistics import fmean
 from typing import Any
 
 import polars as pl
 
+from packetloom.common.percentiles import p99
+from packetloom.errors import PacketloomError
 from packetloom.store.results import Results
 from packetloom.validate.comparison import Check, Row
 from packetloom.validate.draws import Draws
-from packetloom.validate.peers.agreement import PEERS_FOLDER, agreement, drawn
+from packetloom.validate.peers.agreement import MEAN_WITHIN, P99_WITHIN, PEERS_FOLDER, agreement, drawn
+from packetloom.validate.peers.flow_lists import P99_NEEDS_FLOWS, SIZE_RANGES
 from packetloom.validate.peers.hpcc.scenario import seconds_text, write_flow_file
 
 FOLDER = "powertcp_ns3"
@@ -26,6 +30,9 @@ RUNS = {
     "inc8_x": "incast of 8 flows of 0.5 MB",
     "inc31": "incast of 31 flows of 0.5 MB",
 }
+# PowerTCP itself is left out: docs/notes.md.
+LOADS = {"w3_50": "W3 at load 0.5", "w4_70": "W4 at load 0.7"}
+LOADED = {"w3_50": ("theta",), "w4_70": ("theta", "hpcc")}
 INT = {"window": "bdp", "variable_window": True, "header": "90B", "ack": "88B", "ack_duplicates": False}
 NS3 = {"variant": "ns3-datacenter", "min_rate": "100Mbps"}
 SCHEMES: Mapping[str, tuple[str, dict[str, Any]]] = {
@@ -55,12 +62,14 @@ LONE_WITHIN, FEW_WITHIN = 0.01, 0.02
 
 def powertcp_comparisons() -> list[Check]:
     """All of them."""
-    return [_check(run, scheme) for run in RUNS for scheme in SCHEMES]
+    few = [_check(run, scheme) for run in RUNS for scheme in SCHEMES]
+    return [*few, *(_load(run, scheme) for run, schemes in LOADED.items() for scheme in schemes)]
 
 
+@cache
 def read_run(run: str) -> pl.DataFrame:
     """A flow in each row: its ends, size and start, and its time at the sender under each scheme."""
-    return pl.read_csv(PEERS_FOLDER / FOLDER / f"{run}.csv")
+    return pl.read_csv(PEERS_FOLDER / FOLDER / (f"{run}.csv.gz" if run in LOADS else f"{run}.csv"))
 
 
 def scenario_of(run: str, scheme: str, folder: Path) -> dict[str, Any]:
@@ -101,3 +110,40 @@ def _check(run: str, scheme: str) -> Check:
         return made
 
     return Check(f"powertcp-{run}-{scheme}", lambda folder: {"it": scenario_of(run, scheme, folder)}, rows, quick=True)
+
+
+def _load(run: str, scheme: str) -> Check:
+    """Slowdowns, over their own time of a flow alone, by size."""
+    source = f"{FOLDER}/{run}.csv.gz"
+    title = f"PowerTCP's ns-3, {SCHEMES[scheme][0]}, {LOADS[run]}"
+
+    def rows(results: Mapping[str, Results]) -> list[Row]:
+        theirs = read_run(run)
+        expected = theirs.select("size_bytes", slowdown=pl.col(f"{scheme}_ns") / pl.col("standalone_ns"))
+        flows = results["it"].to_polars("flows").sort("seed", "flow_id")
+        draws = [_slowdowns(part, theirs) for part in flows.partition_by("seed")]
+        made = []
+        for size in SIZE_RANGES:
+            of_size = pl.col("size_bytes").is_between(size.above, size.up_to, closed="right")
+            their, ours = expected.filter(of_size)["slowdown"], [one.filter(of_size)["slowdown"] for one in draws]
+            statistics = [("mean slowdown", _mean, MEAN_WITHIN)] if len(their) else []
+            if len(their) >= P99_NEEDS_FLOWS:
+                statistics.append(("p99 of the slowdown", p99, P99_WITHIN))
+            for name, statistic, tolerance in statistics:
+                what = f"{title}: {name}, {size.name}"
+                both = Draws((statistic(their),), tuple(statistic(one) for one in ours))
+                made.append(drawn(what, what, source, both, tolerance))
+        return made
+
+    name, quick = f"powertcp-{run}-{scheme}", run == "w3_50"
+    return Check(name, lambda folder: {"it": scenario_of(run, scheme, folder)}, rows, quick=quick)
+
+
+def _slowdowns(ours: pl.DataFrame, theirs: pl.DataFrame) -> pl.DataFrame:
+    if ours["size_bytes"].to_list() != theirs["size_bytes"].to_list():
+        raise PacketloomError("these flows are not those of the list: delete the results, run again")
+    return theirs.select("size_bytes", slowdown=ours["sender_fct_ns"] / pl.col("standalone_ns"))
+
+
+def _mean(values: pl.Series) -> float:
+    return fmean(values)
