@@ -5,6 +5,7 @@ mod checks;
 mod critical;
 mod demand;
 mod doubts;
+mod driven;
 mod fidelity;
 mod flow_level;
 mod flow_rung;
@@ -26,6 +27,7 @@ mod warnings;
 
 pub use critical::{Bound, MessageOnPath, PathRow, Spent};
 pub use demand::Demand;
+pub use driven::{Driven, Failure, Moment};
 pub use fidelity::{FIDELITY_COMPONENTS, doubts};
 pub use footing::{Unequal, unequal};
 pub use jobs::{IterationRow, JobRow, OperationRow};
@@ -152,6 +154,14 @@ impl Simulation {
     /// # Errors
     /// What of the case can't be simulated, by its key in the scenario.
     pub fn new(case: Case) -> Result<Simulation, Complaint> {
+        Simulation::with(case, |case, environment| Workload::build(&case.workloads, environment))
+    }
+
+    /// Builds the network of a case, for traffic that `traffic` makes.
+    fn with(
+        case: Case,
+        traffic: impl FnOnce(&Case, &Environment) -> Result<Workload, Complaint>,
+    ) -> Result<Simulation, Complaint> {
         load_classes(&case.scheme)?;
         let topology = Topology::build(&case.topology)
             .map_err(|complaint| Complaint { key: format!("topology.{}", complaint.key), ..complaint })?;
@@ -203,7 +213,7 @@ impl Simulation {
             duration: case.run.optional_time("duration"),
             whole: wholes(&case, &topology),
         };
-        let workload = Workload::build(&case.workloads, &environment)?;
+        let workload = traffic(&case, &environment)?;
         if is_fluid || is_central {
             check_traffic(&workload, &transport.kind, is_central)?;
         }
@@ -346,18 +356,9 @@ impl Simulation {
 
     /// Runs the case itself.
     fn run_together(self, monitor: &Monitor) -> Result<Outcome, Complaint> {
-        let scheme = &self.setting.case.scheme;
-        let values = scheme.component("transport");
-        let kind = &values.kind;
-        let answered =
-            transport::find(kind).map_or(!central::is_central(kind), |one| (one.is_answered)(&values));
-        let cut_up = central::cuts_up(&values);
-        let (one_path, is_audited) =
-            (takes_one_path(scheme, &self.setting.topology), self.setting.is_audited);
+        let kind = &self.setting.case.scheme.component("transport").kind;
         let rung = Fidelity::of(&self.setting.case.run);
-        // The sender can have the last acknowledgement while the receiver's host still deals with the message.
-        let is_free = self.setting.topology.message_costs.receive == Time::ZERO;
-        let answered = answered && matches!(rung, Fidelity::Packets | Fidelity::Steady(_)) && is_free;
+        let (promises, is_audited) = (self.setting.promises(), self.setting.is_audited);
         let mut outcome = if let Fidelity::Links(links) = rung {
             run_links(self, links, monitor)
         } else if rung == Fidelity::Flows {
@@ -377,8 +378,7 @@ impl Simulation {
             return Err(Complaint::new("scheme.transport", message));
         }
         if is_audited && outcome.violation.is_none() {
-            let checked =
-                check_rows(&outcome.flows, &outcome.topology, outcome.format, (one_path, answered, cut_up));
+            let checked = check_rows(&outcome.flows, &outcome.topology, outcome.format, promises);
             outcome.violation = checked.err();
         }
         debug_assert!(
@@ -431,6 +431,23 @@ fn queues(case: &Case, workload: &Workload) -> Option<(Values, Values)> {
 impl Setting {
     fn max_time(&self) -> Time {
         self.case.run.optional_time("max_time").unwrap_or(Time::NEVER)
+    }
+
+    /// Whether all packets of a flow take one path, whether a flow's sender knows of its end only after its receiver, and
+    /// whether flows are cut up by plan.
+    fn promises(&self) -> (bool, bool, bool) {
+        let scheme = &self.case.scheme;
+        let values = scheme.component("transport");
+        let is_planned = central::is_central(&values.kind);
+        let answered = transport::find(&values.kind).map_or(!is_planned, |one| (one.is_answered)(&values));
+        // The sender can have the last acknowledgement while the receiver's host still deals with the message.
+        let is_free = self.topology.message_costs.receive == Time::ZERO;
+        let has_packets = matches!(Fidelity::of(&self.case.run), Fidelity::Packets | Fidelity::Steady(_));
+        (
+            takes_one_path(scheme, &self.topology),
+            answered && has_packets && is_free,
+            central::cuts_up(&values),
+        )
     }
 
     /// What there is to do.

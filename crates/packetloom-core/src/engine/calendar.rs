@@ -224,6 +224,11 @@ impl Calendar {
         }
     }
 
+    /// Puts back what is to arrive in the window that is being processed, which is cut short before it does.
+    pub(super) fn put_back(&mut self, arrival: Arrival) {
+        self.arrive_in(self.current, arrival);
+    }
+
     /// Puts a page's arrivals together node by node, and lists the nodes with those that are to be woken.
     fn group(&mut self, page: usize, due: &mut Due) {
         let words = &mut self.woken[page * self.words_per_page..][..self.words_per_page];

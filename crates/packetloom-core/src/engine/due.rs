@@ -64,6 +64,11 @@ impl Due {
         Some([0, 1, 2].map(|batch| &self.arrivals[ends[batch]..ends[batch + 1]]))
     }
 
+    /// What arrives at the nodes before the nth needs no preparation any more.
+    pub(super) fn pass(&mut self, nth: usize) {
+        self.soon = self.nodes.get(nth).map_or(self.count, |node| node.1) as usize;
+    }
+
     /// Whether so much arrives in the window that it pays to prepare for it.
     #[inline]
     pub(super) fn is_crowded(&self) -> bool {

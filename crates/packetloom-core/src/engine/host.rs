@@ -29,6 +29,7 @@ use crate::workload::job::{Ranks, Walker};
 use crate::workload::{Chain, Done, Query, Triggers};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
+use std::iter::Peekable;
 
 /// A host with all that belongs to it: first what it takes to receive and to send a packet, see [`Host::prefetch`].
 #[repr(C)]
@@ -310,37 +311,92 @@ impl<H: Copy + Default, A: PortAgent<H>> Host<H, A> {
         tally: &mut Tally,
     ) {
         let mut arrivals = arrivals.iter().peekable();
-        while let Some((now, next)) =
-            self.next(end, arrivals.peek().map(|arrival| (arrival.at(start), arrival.id)))
+        while let Some(next) = self.next(end, arrivals.peek().map(|arrival| (arrival.at(start), arrival.id)))
         {
-            if let Next::Arrival(id) = next
-                && let Some(arrival) = arrivals.next()
-            {
-                if !wires.packets.get(id).kind.is_transports() {
-                    tally.events += 1;
-                    tally.packet_hops += u64::from(!LinkMessage::is_reminder(wires.packets.get(id)));
-                    if self.meet(now, id, || arrival.link(start), wires) {
-                        self.step(now, Next::Resumed, wires, transports, log, tally);
-                    }
-                    continue;
-                }
-                if self.turns.takes_late && !self.lets_in(now, id, arrival.link(start), wires) {
-                    tally.events += 1;
-                    tally.packet_hops += 1;
-                    continue;
-                }
-            }
-            match next {
-                Next::Own if self.takes_samples(now, transports) => {}
-                Next::Own if self.wakes_ranks(now, log) => tally.events += 1,
-                Next::Own => self.take(now, wires, transports, log, tally),
-                next => self.step(now, next, wires, transports, log, tally),
+            self.happen((start, next), &mut arrivals, wires, transports, log, tally);
+        }
+        self.end_window(end, wires);
+    }
+
+    /// Does what happens here up to `until` and then, of a window that began at `start`, but nothing after the first
+    /// moment at which a flow ends here; `arrivals` are in order. Returns how many of these arrived, and that moment.
+    pub(super) fn advance(
+        &mut self,
+        (start, until): (Time, Time),
+        wires: &mut Wires<H>,
+        arrivals: &[Arrival],
+        transports: &mut dyn Transports<H, A>,
+        log: &mut Log,
+        tally: &mut Tally,
+    ) -> (usize, Option<Time>) {
+        let mut left = arrivals.iter().peekable();
+        let (mut until, mut ended) = (until, None);
+        loop {
+            let arrival = left.peek().map(|arrival| (arrival.at(start), arrival.id));
+            let arrival = arrival.filter(|(at, _)| *at <= until);
+            let Some(next) = self.next(until + Time(1), arrival) else { break };
+            let (now, logged) = (next.0, log.events.len());
+            self.happen((start, next), &mut left, wires, transports, log, tally);
+            if ended.is_none() && log.events[logged..].iter().any(|event| event.done().is_some()) {
+                (until, ended) = (now, Some(now));
             }
         }
+        (arrivals.len() - left.len(), ended)
+    }
+
+    /// When something next happens here of which the host is not told by a packet.
+    pub(super) fn acts_by_itself_at(&self) -> Time {
+        self.next_by_itself()
+    }
+
+    /// Adds a flow that starts in the window that is being processed, and not before what has happened here.
+    pub(super) fn add_flow_at_once(&mut self, flow: Flow) {
+        self.turns.starting.push(Reverse((flow.start, flow)));
+    }
+
+    /// All happened here that does before `end`, where the window ends.
+    #[inline]
+    pub(super) fn end_window(&mut self, end: Time, wires: &mut Wires<H>) {
         if self.nic.is_waiting() {
             self.nic.serve_until(end, wires);
         }
         self.schedule_wake(end, wires);
+    }
+
+    /// Does what happens next; `arrivals`: what comes, in order.
+    #[inline(always)]
+    fn happen(
+        &mut self,
+        (start, (now, next)): (Time, (Time, Next)),
+        arrivals: &mut Peekable<std::slice::Iter<'_, Arrival>>,
+        wires: &mut Wires<H>,
+        transports: &mut dyn Transports<H, A>,
+        log: &mut Log,
+        tally: &mut Tally,
+    ) {
+        if let Next::Arrival(id) = next
+            && let Some(arrival) = arrivals.next()
+        {
+            if !wires.packets.get(id).kind.is_transports() {
+                tally.events += 1;
+                tally.packet_hops += u64::from(!LinkMessage::is_reminder(wires.packets.get(id)));
+                if self.meet(now, id, || arrival.link(start), wires) {
+                    self.step(now, Next::Resumed, wires, transports, log, tally);
+                }
+                return;
+            }
+            if self.turns.takes_late && !self.lets_in(now, id, arrival.link(start), wires) {
+                tally.events += 1;
+                tally.packet_hops += 1;
+                return;
+            }
+        }
+        match next {
+            Next::Own if self.takes_samples(now, transports) => {}
+            Next::Own if self.wakes_ranks(now, log) => tally.events += 1,
+            Next::Own => self.take(now, wires, transports, log, tally),
+            next => self.step(now, next, wires, transports, log, tally),
+        }
     }
 
     /// What happens next before `end`. At equal times what arrives comes before what waited in the NIC, that before

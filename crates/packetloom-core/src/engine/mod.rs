@@ -14,6 +14,7 @@ mod calendar;
 mod clock;
 mod crew;
 mod deadlock;
+mod driven;
 mod due;
 mod endpoint;
 mod host;
@@ -42,6 +43,7 @@ pub use arrival::Arrival;
 pub use calendar::Calendar;
 pub use clock::Clock;
 pub use deadlock::PauseCycle;
+pub use driven::Step;
 pub use due::Due;
 pub use endpoint::{Context, FlowStatus, Transport};
 pub use inspection::{BalancedSwitch, Held, Inspection, LinkCharge, LinkState, Passage, SharedBuffer};
@@ -50,7 +52,7 @@ pub use port::{Port, PortCounters};
 pub use sending::Sending;
 
 use crate::fault::Faults;
-use crate::flow::{FlowId, HostId};
+use crate::flow::{Flow, FlowId, HostId};
 use crate::measure::{Captured, FlowSamples, FlowWatch, QueueRecorder, Reordering, Segment, SentRecorder};
 use crate::packet::Packet;
 use crate::queue::{CLASSES, PauseRecord};
@@ -62,6 +64,7 @@ use crate::workload::job::{Round, Span, Walker};
 use crate::workload::{Start, Workload};
 use assembly::Assembly;
 use crew::{AnyCrew, Crew, Turn};
+use driven::Driven;
 use partition::Partition;
 use shard::Shard;
 use std::collections::{BTreeMap, BTreeSet};
@@ -146,7 +149,7 @@ pub type PortRecords = (PortCounters, Option<QueueRecorder>, Option<SentRecorder
 
 /// A simulation on one network, whatever its transport: what the rest of the program sees of an [`Engine`], so that
 /// it is compiled once and not for each transport.
-pub trait AnyEngine {
+pub trait AnyEngine: Send {
     /// Runs the workload to its end, or to `max_time`; what was stopped between two windows goes on where it was.
     /// `after_window` returns whether to go on.
     fn run(
@@ -155,6 +158,20 @@ pub trait AnyEngine {
         max_time: Time,
         after_window: &mut dyn FnMut(AfterWindow<'_>) -> bool,
     );
+
+    /// Instead of [`AnyEngine::run`], for who has flows start as others end: goes on until flows end, a window is over,
+    /// or all happened up to `until`. Nothing happens at `max_time` or after. The log has what happened since it was last
+    /// emptied. Only for an engine of one thread.
+    fn step(&mut self, until: Time, max_time: Time, log: &mut Log) -> Step;
+
+    /// Has a flow start in a run that goes on step by step, at the moment of the last step or later.
+    fn add_flow(&mut self, flow: Flow);
+
+    /// Ends such a run before `end`, up to which all has happened at hosts.
+    fn cut(&mut self, end: Time, log: &mut Log);
+
+    /// The state of a flow at its sender now, between two steps; `None` of a flow that is not being sent.
+    fn sending(&self, src: HostId, flow: FlowId, now: Time) -> Option<Sending>;
 
     /// The time up to which everything happened.
     fn now(&self) -> Time;
@@ -234,6 +251,8 @@ pub struct Engine<'t, H, A> {
     partition: Partition,
     now: Time,
     helpers_took: Duration,
+    /// The window under way, of a run that goes on step by step.
+    driven: Driven,
     /// See [`Transport::segment`].
     segment: fn(&Packet<H>) -> Segment,
 }
@@ -247,7 +266,14 @@ impl<'t, H: Copy + Default, A: PortAgent<H>> Engine<'t, H, A> {
         let partition = Partition::new(plan.topology, plan.threads);
         let assembly = Assembly::new(plan, &partition, A::SEES_DEPARTURES);
         let shards = (0..plan.threads as usize).map(|shard| assembly.shard(shard, &transport)).collect();
-        Engine { shards, partition, now: Time::ZERO, helpers_took: Duration::ZERO, segment: T::segment }
+        Engine {
+            shards,
+            partition,
+            now: Time::ZERO,
+            helpers_took: Duration::ZERO,
+            driven: Driven::default(),
+            segment: T::segment,
+        }
     }
 
     fn views(&self) -> Vec<View<'_, H, A>> {
@@ -290,6 +316,27 @@ impl<H: Copy + Default + std::fmt::Debug + Send + 'static, A: PortAgent<H>> AnyE
         for (shard, mut crossings) in self.shards.iter_mut().zip(under_way) {
             shard.take_in(&mut crossings);
         }
+    }
+
+    fn step(&mut self, until: Time, max_time: Time, log: &mut Log) -> Step {
+        debug_assert_eq!(self.shards.len(), 1, "who drives an engine drives one thread");
+        let (step, end) = self.driven.step(&mut self.shards[0], (until, max_time), log);
+        self.now = end.unwrap_or(self.now);
+        step
+    }
+
+    fn add_flow(&mut self, flow: Flow) {
+        self.driven.add_flow(&mut self.shards[0], flow);
+    }
+
+    fn cut(&mut self, end: Time, log: &mut Log) {
+        self.driven.cut(&mut self.shards[0], end, log);
+        self.now = self.now.max(end);
+    }
+
+    fn sending(&self, src: HostId, flow: FlowId, now: Time) -> Option<Sending> {
+        let (shard, place) = self.partition.places[src as usize];
+        self.shards[shard as usize].sending(place, flow, now)
     }
 
     fn now(&self) -> Time {

@@ -9,6 +9,7 @@ use super::endpoint::FlowStatus;
 use super::host::Host;
 use super::log::{Log, Report};
 use super::port::Port;
+use super::sending::Sending;
 use super::switch::{Routed, Switch};
 use super::transports::Transports;
 use super::view::View;
@@ -78,6 +79,11 @@ impl<H: Copy + Default, A: PortAgent<H>> Shard<'_, H, A> {
         self.transports.shorten(src - self.first_host, flow, packets)
     }
 
+    /// The state of a flow that one of its hosts, this by its place here, is sending.
+    pub(super) fn sending(&self, host: u32, flow: FlowId, now: Time) -> Option<Sending> {
+        self.transports.sending(host, flow, now)
+    }
+
     /// Faults that are still to come come sooner.
     pub(super) fn bring_faults_forward(&mut self, now: Time, by: Time) {
         self.wires.come_sooner(now, by);
@@ -128,12 +134,17 @@ impl<H: Copy + Default, A: PortAgent<H>> Shard<'_, H, A> {
 
     /// Gives each node with something due its turn.
     fn run_window(&mut self, turn: Turn, log: &mut Log) {
-        let Turn { window, start, end } = turn;
+        self.wires.calendar.open(turn.window, turn.end, &mut self.due);
+        self.run_nodes(0, turn, log);
+    }
+
+    /// Gives the nodes with something due their turns, from the nth of them on.
+    pub(super) fn run_nodes(&mut self, first: usize, turn: Turn, log: &mut Log) {
+        let Turn { start, end, .. } = turn;
         let Shard { hosts, transports, switches, ports, wires, tally, due, routed, .. } = self;
         let transports = &mut **transports;
-        wires.calendar.open(window, end, due);
         let packets_wait = ports.first().is_some_and(|port| !port.is_straight());
-        for nth in 0..due.len() {
+        for nth in first..due.len() {
             while let Some(coming) = due.coming(nth) {
                 prepare(coming, hosts, transports, &wires.packets);
             }
@@ -154,6 +165,28 @@ impl<H: Copy + Default, A: PortAgent<H>> Shard<'_, H, A> {
         if let Some((at, flow, error)) = raised::take() {
             log.refused(flow, at, error);
         }
+    }
+
+    /// Puts back what arrives at switches, the nth and following of the nodes with something due, when a window is cut
+    /// short or later.
+    pub(super) fn cut_switches(&mut self, first: usize, turn: Turn) {
+        let (due, calendar) = (&mut self.due, &mut self.wires.calendar);
+        let Some(&(_, from)) = due.nodes.get(first) else { return };
+        let (mut kept, all) = (from, due.count);
+        for nth in first..due.len() {
+            let end = due.nodes.get(nth + 1).map_or(all, |next| next.1);
+            let begin = std::mem::replace(&mut due.nodes[nth].1, kept);
+            for place in begin..end {
+                let arrival = due.arrivals[place as usize];
+                if arrival.at(turn.start) < turn.end {
+                    due.arrivals[kept as usize] = arrival;
+                    kept += 1;
+                } else {
+                    calendar.put_back(arrival);
+                }
+            }
+        }
+        due.count = kept;
     }
 
     /// What was done so far for its hosts' unfinished flows, in no order.

@@ -6,6 +6,7 @@ use crate::packet::Kind;
 use crate::topology::{Forwarding, Link, Topology};
 use crate::units::Time;
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 #[derive(Clone, Debug, Default)]
 struct Book {
@@ -19,16 +20,17 @@ struct Book {
 
 /// The books of all links.
 #[derive(Debug)]
-pub(super) struct Links<'a> {
-    topology: &'a Topology,
+pub(super) struct Links {
+    topology: Arc<Topology>,
     /// What may wait at a host's port, and at a switch's.
     bounds: [Option<u64>; 2],
     books: Vec<Book>,
 }
 
-impl<'a> Links<'a> {
-    pub(super) fn new(topology: &'a Topology, bounds: [Option<u64>; 2]) -> Links<'a> {
-        Links { topology, bounds, books: vec![Book::default(); topology.links.len()] }
+impl Links {
+    pub(super) fn new(topology: &Arc<Topology>, bounds: [Option<u64>; 2]) -> Links {
+        let books = vec![Book::default(); topology.links.len()];
+        Links { topology: Arc::clone(topology), bounds, books }
     }
 
     fn name(&self, link: usize) -> String {

@@ -26,6 +26,7 @@ use crate::topology::Topology;
 use crate::units::Time;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
+use std::sync::Arc;
 
 /// A violated invariant.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -81,11 +82,12 @@ struct FlowBook {
 
 /// Keeps the books of a simulation and compares them with its reports.
 #[derive(Debug)]
-pub struct Audit<'a> {
-    terms: Terms<'a>,
+pub struct Audit {
+    topology: Arc<Topology>,
+    format: Format,
     now: Time,
-    links: links::Links<'a>,
-    nodes: nodes::Nodes<'a>,
+    links: links::Links,
+    nodes: nodes::Nodes,
     order: order::Order,
     credits: credits::Credits,
     pauses: pauses::Pauses,
@@ -106,9 +108,9 @@ const HOPS_PER_LOOK: u64 = 4_000;
 const HOPS_PER_LOOK_AND_LINK: u64 = 8;
 const HOPS_PER_LOOK_AND_PACKET: u64 = 2;
 
-impl<'a> Audit<'a> {
+impl Audit {
     /// Empty books.
-    pub fn new(terms: Terms<'a>) -> Audit<'a> {
+    pub fn new(terms: Terms<'_>) -> Audit {
         let bound = |queue| {
             let drops_early = queue::traits(queue).drops_early.then_some(u64::MAX);
             queue::most_bytes(queue, terms.largest_packet_bytes).or(drops_early)
@@ -120,11 +122,12 @@ impl<'a> Audit<'a> {
         let (nic, port) = if is_shared { (nic_drops, Some(u64::MAX)) } else { (nic, port) };
         // Hosts share no pool.
         let port = port.into_iter().chain(queue::pool_bytes(terms.queue)).min();
+        let topology = Arc::new(terms.topology.clone());
         Audit {
-            terms,
+            format: terms.format,
             now: Time::ZERO,
-            links: links::Links::new(terms.topology, [nic, port]),
-            nodes: nodes::Nodes::new(terms.topology),
+            links: links::Links::new(&topology, [nic, port]),
+            nodes: nodes::Nodes::new(&topology),
             order: order::Order::new(terms),
             credits: credits::Credits::new(terms),
             pauses: pauses::Pauses::new(terms),
@@ -133,6 +136,7 @@ impl<'a> Audit<'a> {
             lossy_hosts: BTreeSet::new(),
             waiting: BTreeMap::new(),
             look_at_hops: 0,
+            topology,
         }
     }
 
@@ -174,7 +178,7 @@ impl<'a> Audit<'a> {
     /// # Errors
     /// The first invariant that is found violated.
     pub fn look(&mut self, seen: &Inspection, packet_hops: u64) -> Verdict {
-        let links = self.terms.topology.links.len() as u64;
+        let links = self.topology.links.len() as u64;
         let packets =
             seen.links.iter().map(|link| link.queued.len() + link.on_link.len()).sum::<usize>() as u64;
         let hops = (HOPS_PER_LOOK_AND_LINK * links).max(HOPS_PER_LOOK_AND_PACKET * packets);
@@ -184,16 +188,16 @@ impl<'a> Audit<'a> {
         for passage in &seen.passages {
             self.links.put(passage, self.now)?;
             self.nodes.leave(passage);
-            self.order.leave(passage, self.terms.topology);
-            let link = &self.terms.topology.links[passage.link as usize];
+            self.order.leave(passage, &self.topology);
+            let link = &self.topology.links[passage.link as usize];
             if link.src == passage.packet.src && passage.packet.kind == Kind::Data {
                 self.flows.entry(passage.packet.flow).or_default().packets_sent += 1;
             }
         }
         for passage in &seen.passages {
-            self.order.arrive(passage, self.terms.topology)?;
+            self.order.arrive(passage, &self.topology)?;
         }
-        let (nodes, flows, format) = (&mut self.nodes, &mut self.flows, self.terms.format);
+        let (nodes, flows, format) = (&mut self.nodes, &mut self.flows, self.format);
         self.links.compare(seen, |link, packet| {
             nodes.enter(link, packet);
             if link.dst == packet.dst && packet.kind == Kind::Data {
@@ -203,7 +207,7 @@ impl<'a> Audit<'a> {
         })?;
         self.nodes.compare(seen)?;
         self.credits.compare(seen)?;
-        self.pauses.compare(seen, |node| self.terms.topology.node_name(node))?;
+        self.pauses.compare(seen, |node| self.topology.node_name(node))?;
         self.nothing_is_late(seen)?;
         self.delivered_flows_are_whole()?;
         self.look_at_hosts(seen);
@@ -213,8 +217,8 @@ impl<'a> Audit<'a> {
 
     /// Which hosts have lost packets before these left, and what waits there.
     fn look_at_hosts(&mut self, seen: &Inspection) {
-        let nics = self.terms.topology.links.iter().zip(&seen.links);
-        let nics = nics.filter(|(link, _)| link.src < self.terms.topology.hosts);
+        let nics = self.topology.links.iter().zip(&seen.links);
+        let nics = nics.filter(|(link, _)| link.src < self.topology.hosts);
         self.waiting.clear();
         for (link, port) in nics {
             if port.counters.drops + port.counters.trims > 0 {
@@ -230,7 +234,7 @@ impl<'a> Audit<'a> {
     fn nothing_is_late(&self, seen: &Inspection) -> Verdict {
         for &(host, due) in &seen.due {
             ensure(due >= seen.now && !seen.is_idle, "no timer is lost", seen.now, || {
-                let name = self.terms.topology.node_name(host);
+                let name = self.topology.node_name(host);
                 format!("{name} has a timer, or a flow to start, at {due} that nothing will wake it for")
             })?;
         }

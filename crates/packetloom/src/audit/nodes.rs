@@ -7,6 +7,7 @@ use crate::narrow::exact;
 use crate::packet::Kind;
 use crate::topology::{Link, Topology};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// Packets by what is left of them, that went in and did not come out.
 #[derive(Clone, Copy, Debug, Default)]
@@ -35,8 +36,8 @@ fn flow_of(packet: &Held) -> FlowId {
 
 /// The books of all nodes; those of hosts stay empty.
 #[derive(Debug)]
-pub(super) struct Nodes<'a> {
-    topology: &'a Topology,
+pub(super) struct Nodes {
+    topology: Arc<Topology>,
     /// Packets of each flow that went into a node and did not come out, by node and flow.
     balances: BTreeMap<(u32, FlowId), i64>,
     inside: Vec<Inside>,
@@ -46,11 +47,11 @@ pub(super) struct Nodes<'a> {
     notices: Vec<i64>,
 }
 
-impl<'a> Nodes<'a> {
-    pub(super) fn new(topology: &'a Topology) -> Nodes<'a> {
+impl Nodes {
+    pub(super) fn new(topology: &Arc<Topology>) -> Nodes {
         let nodes = topology.nodes.len();
         Nodes {
-            topology,
+            topology: Arc::clone(topology),
             balances: BTreeMap::new(),
             inside: vec![Inside::default(); nodes],
             settled: vec![0; nodes],

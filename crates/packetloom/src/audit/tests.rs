@@ -84,7 +84,7 @@ fn violated_by(change: impl FnOnce(&mut Inspection)) -> Option<&'static str> {
     })
 }
 
-fn audit_of<'a>(topology: &'a Topology, queue: &'a Values) -> Audit<'a> {
+fn audit_of(topology: &Topology, queue: &Values) -> Audit {
     let format = Format { mss_bytes: 1_460, header_bytes: 40 };
     let (one_path, has_faults, has_slow_hosts, largest_packet_bytes) = (true, false, false, 1_500);
     let nic = queue;

@@ -9,7 +9,7 @@ use super::registry::Registry;
 use super::scalar;
 use super::sections::{FORMAT, SCENARIO};
 use super::seeds;
-use super::tree::{Item, Node};
+use super::tree::{Entry, Item, Node};
 use super::variant::Variant;
 use crate::files::{self, MOST_SCENARIO_BYTES};
 use crate::spec::{Kind, Value, Values};
@@ -41,6 +41,28 @@ impl Scenario {
     pub fn from_json(text: &str, source: &str, directory: &Path) -> Result<Scenario, Problems> {
         assemble(Node::from_json(text, source)?, source, directory, &Registry::default())
     }
+
+    /// Reads a scenario, TOML or JSON, whose traffic somebody sends who drives the run: without any `[[workload]]`.
+    pub fn without_traffic(
+        text: &str,
+        source: &str,
+        directory: &Path,
+        is_json: bool,
+    ) -> Result<Scenario, Problems> {
+        let mut tree = if is_json { Node::from_json(text, source)? } else { Node::from_toml(text, source)? };
+        if tree.get("workload").is_some() {
+            let message =
+                "workload: whoever opens a network sends its traffic; leave the [[workload]] tables out";
+            return Err(Problems::one(source, tree.line_of("workload"), message.to_owned()));
+        }
+        if let Item::Table(entries) = &mut tree.item {
+            entries.push(Entry::new("workload", Node { line: None, item: Item::List(Vec::new()) }));
+        }
+        let registry = Registry::default();
+        let mut reader = Reader::new(&registry, directory);
+        reader.is_driven = true;
+        assemble_by(reader, tree, source, &registry)
+    }
 }
 
 /// Reads a scenario's tree against a registry.
@@ -50,7 +72,15 @@ pub(super) fn assemble(
     directory: &Path,
     registry: &Registry,
 ) -> Result<Scenario, Problems> {
-    let mut reader = Reader::new(registry, directory);
+    assemble_by(Reader::new(registry, directory), tree, source, registry)
+}
+
+fn assemble_by(
+    mut reader: Reader<'_>,
+    tree: Node,
+    source: &str,
+    registry: &Registry,
+) -> Result<Scenario, Problems> {
     match read(&mut reader, tree, source) {
         Some(mut scenario) if reader.problems.is_empty() => {
             scenario.warnings = consistency::warnings(&scenario, registry);
@@ -77,7 +107,7 @@ fn read(reader: &mut Reader<'_>, tree: Node, source: &str) -> Option<Scenario> {
     });
     let description = text(reader, &tree, "description", scalar::prose);
     let topology = tree.get("topology").and_then(|node| reader.component(node, "topology", "topology"));
-    let workloads = sections(reader, &tree, "workload");
+    let workloads = if reader.is_driven { Some(Vec::new()) } else { sections(reader, &tree, "workload") };
     let faults = match tree.get("fault") {
         Some(_) => sections(reader, &tree, "fault"),
         None => Some(Vec::new()),

@@ -27,13 +27,15 @@ pub(super) struct Reader<'a> {
     pub registry: &'a Registry,
     pub directory: &'a Path,
     pub problems: Vec<Problem>,
+    /// Whether the scenario has no traffic, as somebody else sends it.
+    pub is_driven: bool,
     file_hashes: BTreeMap<String, String>,
 }
 
 impl<'a> Reader<'a> {
     /// A reader that finds files in `directory`.
     pub fn new(registry: &'a Registry, directory: &'a Path) -> Reader<'a> {
-        Reader { registry, directory, problems: Vec::new(), file_hashes: BTreeMap::new() }
+        Reader { registry, directory, problems: Vec::new(), is_driven: false, file_hashes: BTreeMap::new() }
     }
 
     /// Notes a problem, once.

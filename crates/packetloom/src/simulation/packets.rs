@@ -13,7 +13,8 @@ use crate::flow::{FlowId, HostId};
 use crate::measure::{Collector, QueueRecorder};
 use crate::queue;
 use crate::routing;
-use crate::spec::Value;
+use crate::scenario::Case;
+use crate::spec::{Value, Values};
 use crate::stall::{self, CycleWatch, StallWatch};
 use crate::transport::{self, PacketFormat};
 use crate::units::Time;
@@ -47,29 +48,65 @@ impl Simulation {
     }
 }
 
+/// The parts of a scheme, with what follows of a workload.
+#[derive(Debug)]
+pub(super) struct Parts {
+    pub(super) queue: Values,
+    pub(super) nic: Values,
+    pub(super) transport: Values,
+    pub(super) routing: Values,
+}
+
+impl Parts {
+    /// Those of a case with packets.
+    pub(super) fn of(case: &Case, workload: &Workload) -> Parts {
+        let (queue, nic) = queues(case, workload).expect("a scheme with packets has a queue");
+        let [transport, routing] = ["transport", "routing"].map(|key| case.scheme.component(key));
+        Parts { queue, nic, transport, routing }
+    }
+}
+
+/// A run that is over, but for its outcome.
+pub(super) struct Ran<'r> {
+    pub(super) engine: &'r mut dyn AnyEngine,
+    pub(super) workload: &'r Workload,
+    pub(super) collector: Collector,
+    pub(super) steady: Option<Steady>,
+    pub(super) end: End,
+    pub(super) parts: &'r Parts,
+}
+
 /// How a run ended.
-struct End {
+pub(super) struct End {
     /// It was not cancelled.
-    is_wanted: bool,
+    pub(super) is_wanted: bool,
     /// Why it could not go on, if it could not.
-    stalled: Option<String>,
+    pub(super) stalled: Option<String>,
     /// The invariant that was violated, if one was.
-    violation: Option<Violation>,
+    pub(super) violation: Option<Violation>,
     /// What a congestion control of the user's did wrong, if it did.
-    refused: Option<String>,
+    pub(super) refused: Option<String>,
     /// What had gone through each port when all flows were over.
-    finish: Option<Finish>,
+    pub(super) finish: Option<Finish>,
 }
 
 /// What had gone through each port, and how queues had been, at the moment when all flows were over. The engine goes on
 /// until its last timer, and what is under way goes on with it.
-struct Finish {
+#[derive(Debug)]
+pub(super) struct Finish {
     /// How many flows had started: were there more later, this was not the end.
     started: u64,
     /// When, by the engine's clock.
     at: Time,
     ports: Vec<PortRecords>,
     pulls: Vec<(HostId, QueueRecorder)>,
+}
+
+impl Finish {
+    /// When so many flows had started and all of them were over; known in the window after that moment and in its own.
+    pub(super) fn at(at: Time, started: u64, engine: &mut dyn AnyEngine) -> Finish {
+        Finish { started, at, ports: engine.ports(at), pulls: engine.pulls(at) }
+    }
 }
 
 impl Setting {
@@ -89,30 +126,52 @@ impl Setting {
         monitor: &Monitor,
         build: impl FnOnce(&Plan<'_>) -> Box<dyn AnyEngine + 'e>,
     ) -> Outcome {
-        let (queue, nic) = queues(&self.case, &workload).expect("a scheme with packets has a queue");
-        let trimmed = [&queue, &nic].into_iter().filter_map(queue::trims_to_bytes);
+        let parts = Parts::of(&self.case, &workload);
+        let plan = self.plan(&parts, &workload, smallest_packet_bytes);
+        let mut engine = build(&plan);
+        let mut collector = Collector::new(self.format, workload.background().to_vec());
+        let audit = self.is_audited.then(|| Audit::new(self.terms(&plan)));
+        let mut steady = Steady::of(&self, &workload);
+        let end = self.drive(engine.as_mut(), &mut workload, &mut collector, &mut steady, audit, monitor);
+        self.conclude(Ran {
+            engine: engine.as_mut(),
+            workload: &workload,
+            collector,
+            steady,
+            end,
+            parts: &parts,
+        })
+    }
+
+    /// What an engine is built from.
+    pub(super) fn plan<'a>(
+        &'a self,
+        parts: &'a Parts,
+        workload: &Workload,
+        smallest_packet_bytes: u64,
+    ) -> Plan<'a> {
+        let Parts { queue, nic, transport, routing } = parts;
+        let trimmed = [queue, nic].into_iter().filter_map(queue::trims_to_bytes);
         let queries = workload.query_specs().map(|query| query.size_bytes.into());
         let smallest =
-            trimmed.chain(queue::credit_bytes(&queue)).chain(queue::pause_bytes(&queue)).chain(queries);
-        let routing = self.case.scheme.component("routing");
-        let smallest = smallest.chain(routing::notice_bytes(&routing));
-        let measures_order = self.case.measure.flag("reordering");
+            trimmed.chain(queue::credit_bytes(queue)).chain(queue::pause_bytes(queue)).chain(queries);
+        let smallest = smallest.chain(routing::notice_bytes(routing));
         // Samples are taken between windows, so under "steady" these are the same whatever is asked for.
         let is_steady = matches!(Fidelity::of(&self.case.run), Fidelity::Steady(_));
         let longest = if is_steady { Time::NEVER } else { self.longest_window };
-        let longest = longest.min(routing::longest_window(&routing));
-        let plan = Plan {
+        let longest = longest.min(routing::longest_window(routing));
+        Plan {
             topology: &self.topology,
-            queue: &queue,
-            nic: &nic,
-            transport: &self.case.scheme.component("transport"),
-            routing: &routing,
+            queue,
+            nic,
+            transport,
+            routing,
             flow_ports: self.flow_ports.clone(),
             faults: &self.faults,
             seed: self.case.seed,
             largest_packet_bytes: self.format.mss_bytes + self.format.header_bytes,
             logs_pauses: self.case.measure.flag("pauses"),
-            measures_order,
+            measures_order: self.case.measure.flag("reordering"),
             smallest_packet_bytes: smallest.fold(smallest_packet_bytes, u64::min),
             recorder: self.recorder(),
             watched: self.watched.clone(),
@@ -121,13 +180,14 @@ impl Setting {
             audited: self.is_audited,
             longest_window: longest.min(workload.trigger_delay()),
             threads: if is_steady { 1 } else { self.threads },
-        };
-        let mut engine = build(&plan);
-        let mut collector = Collector::new(self.format, workload.background().to_vec());
-        let audit = self.is_audited.then(|| Audit::new(self.terms(&plan)));
-        let mut steady = Steady::of(&self, &workload);
-        let End { is_wanted, stalled, violation, refused, finish } =
-            self.drive(engine.as_mut(), &mut workload, &mut collector, &mut steady, audit, monitor);
+        }
+    }
+
+    /// The outcome of a run that is over.
+    pub(super) fn conclude(self, ran: Ran<'_>) -> Outcome {
+        let Ran { engine, workload, mut collector, steady, end, parts } = ran;
+        let End { is_wanted, stalled, violation, refused, finish } = end;
+        let measures_order = self.case.measure.flag("reordering");
         for report in engine.reports() {
             let (flow, report) = steady.as_ref().map_or(report, |steady| steady.restored_report(report));
             collector.note(flow, report);
@@ -143,7 +203,7 @@ impl Setting {
         let max_time = self.max_time();
         let keeps_operations = self.case.measure.flag("operations");
         let paths = jobs::keeps_paths(&self.case.measure).then(|| Paths::of(&self));
-        let lost_after = transport::find(&plan.transport.kind).and_then(|one| one.lost_after);
+        let lost_after = transport::find(&parts.transport.kind).and_then(|one| one.lost_after);
         let mut outcome = self.outcome(collector, &statuses, tally);
         outcome.violation = violation;
         outcome.refused = refused;
@@ -167,7 +227,7 @@ impl Setting {
         outcome.helpers_took = engine.helpers_took();
         outcome.warnings.extend(stalled.clone());
         outcome.stalled = stalled;
-        outcome.warnings.extend(useless_threshold(&queue, &outcome.flows));
+        outcome.warnings.extend(useless_threshold(&parts.queue, &outcome.flows));
         // The engine goes on until the last timer; queues are observed until the last flow ended.
         let until = steady.as_ref().map_or(outcome.simulated, |one| one.jumps().by_engine(outcome.simulated));
         let ports = engine.ports(until);
@@ -202,7 +262,7 @@ impl Setting {
     }
 
     /// The facts that the invariants depend on.
-    fn terms<'a>(&'a self, plan: &Plan<'a>) -> Terms<'a> {
+    pub(super) fn terms<'a>(&'a self, plan: &Plan<'a>) -> Terms<'a> {
         let ack = match plan.transport.entries.get("ack") {
             Some(Value::Bytes(bytes)) => *bytes,
             _ => 0,
@@ -227,7 +287,7 @@ impl Setting {
         workload: &mut Workload,
         collector: &mut Collector,
         steady: &mut Option<Steady>,
-        mut audit: Option<Audit<'_>>,
+        mut audit: Option<Audit>,
         monitor: &Monitor,
     ) -> End {
         let (goal, mut max_time) = (self.goal(workload), self.max_time().min(Time::LATEST));
@@ -290,8 +350,7 @@ impl Setting {
             if is_finished {
                 let ended = collector.ended();
                 let at = steady.as_ref().map_or(ended, |steady| steady.jumps().by_engine(ended));
-                let (ports, pulls) = (engine.ports(at), engine.pulls(at));
-                finish = Some(Finish { started: collector.started(), at, ports, pulls });
+                finish = Some(Finish::at(at, collector.started(), engine));
             }
             let awaits_news = is_stalled && watch.awaits_news(engine.arrives_by());
             is_stalled &= !awaits_news;
@@ -372,16 +431,16 @@ pub(super) fn modelled(jobs: &[Job], until: Time) -> Vec<RankSpans> {
 }
 
 /// What a user's class did wrong.
-fn refusal(at: Time, flow: FlowId, (src, dst): (HostId, HostId), error: ControlError) -> String {
+pub(super) fn refusal(at: Time, flow: FlowId, (src, dst): (HostId, HostId), error: ControlError) -> String {
     format!("{error} (flow {flow}, host{src} to host{dst}, at {at})")
 }
 
 /// Whether the case waits for flows. For one that its sender is done with, and that is not whole, nothing more comes.
-fn is_unfinished(collector: &Collector, statuses: &[FlowStatus]) -> bool {
+pub(super) fn is_unfinished(collector: &Collector, statuses: &[FlowStatus]) -> bool {
     collector.has_open() || statuses.iter().any(|one| !collector.knows(one.flow))
 }
 
 /// Whether a flow is to end, or its query is still on its way: till it has come nothing is known of the flow.
-fn awaits(collector: &Collector, flow: FlowId) -> bool {
+pub(super) fn awaits(collector: &Collector, flow: FlowId) -> bool {
     collector.awaits(flow) || !collector.knows(flow)
 }

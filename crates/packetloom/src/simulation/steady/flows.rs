@@ -136,7 +136,7 @@ impl Flows {
     }
 
     /// Takes a sample, and skips time if flows stand still.
-    pub fn look(&mut self, stand: &mut Stand<'_, '_>, jumps: &mut Jumps) {
+    pub fn look(&mut self, stand: &mut Stand<'_>, jumps: &mut Jumps) {
         let now = stand.engine.now();
         self.next_at = now + self.interval;
         let until_next = stand.until_next(now);
@@ -180,7 +180,7 @@ impl Flows {
     }
 
     /// The flows, as long as they are for the engine; nothing if one of them has not started.
-    fn flows(&self, stand: &Stand<'_, '_>) -> Option<Vec<Flow>> {
+    fn flows(&self, stand: &Stand<'_>) -> Option<Vec<Flow>> {
         let as_engine_has = |id: &FlowId| {
             let flow = stand.collector.open(*id)?;
             let packets = self.left_out.get(id).map_or(0, |left_out| left_out.packets);
@@ -260,7 +260,7 @@ impl Flows {
         skip: &Skip,
         flows: &[Flow],
         reports: Vec<(FlowId, Report)>,
-        stand: &mut Stand<'_, '_>,
+        stand: &mut Stand<'_>,
         jumps: &mut Jumps,
     ) {
         // One that has fewer left than it seemed is no flow that stands still.

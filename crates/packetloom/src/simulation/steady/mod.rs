@@ -84,18 +84,18 @@ enum Kind {
 }
 
 /// What a skip is decided on, between two windows, and what it changes.
-pub(super) struct Stand<'a, 's> {
+pub(super) struct Stand<'a> {
     pub(super) setting: &'a Setting,
     pub(super) engine: &'a mut dyn AnyEngine,
     pub(super) workload: &'a mut Workload,
     pub(super) collector: &'a mut Collector,
-    pub(super) audit: Option<&'a mut Audit<'s>>,
+    pub(super) audit: Option<&'a mut Audit>,
     /// When the run ends, and when a fault next changes something, by the engine's clock.
     pub(super) max_time: Time,
     pub(super) next_change: Time,
 }
 
-impl Stand<'_, '_> {
+impl Stand<'_> {
     /// How much time there is until something comes from outside.
     fn until_next(&self, now: Time) -> Time {
         let start = self.workload.peek_start().unwrap_or(Time::NEVER);
@@ -167,7 +167,7 @@ impl Steady {
     }
 
     /// Looks, and skips what can be skipped.
-    pub(super) fn look(&mut self, stand: &mut Stand<'_, '_>) {
+    pub(super) fn look(&mut self, stand: &mut Stand<'_>) {
         match &mut self.kind {
             Kind::Flows(flows) => flows.look(stand, &mut self.jumps),
             Kind::Stages(stages) => stages.look(stand, &mut self.jumps),

@@ -174,7 +174,7 @@ impl Stages {
     }
 
     /// Skips stages, if those that all ranks have begun are alike.
-    pub fn look(&mut self, stand: &mut Stand<'_, '_>, jumps: &mut Jumps) {
+    pub fn look(&mut self, stand: &mut Stand<'_>, jumps: &mut Jumps) {
         let now = stand.engine.now();
         let Some(current) = &mut self.current else { return };
         if current.first.is_none() {
@@ -236,7 +236,7 @@ impl Stages {
         Some((takes, if holds { times + 1 } else { 0 }))
     }
 
-    fn jump(&mut self, now: Time, time: Time, stand: &mut Stand<'_, '_>, jumps: &mut Jumps) {
+    fn jump(&mut self, now: Time, time: Time, stand: &mut Stand<'_>, jumps: &mut Jumps) {
         let Some(current) = &mut self.current else { return };
         let ports = stand.counters();
         if let Some((at, before)) = current.first.replace((now, ports.clone())) {
@@ -248,7 +248,7 @@ impl Stages {
     }
 
     /// Whether nothing is under way but messages of an operation.
-    fn is_alone(&self, key: Key, stand: &Stand<'_, '_>) -> bool {
+    fn is_alone(&self, key: Key, stand: &Stand<'_>) -> bool {
         let is_of = |flow| self.locate(flow).is_some_and(|(other, ..)| other == key);
         stand.engine.statuses().iter().all(|status| is_of(status.flow))
     }

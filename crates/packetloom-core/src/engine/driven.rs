@@ -1,0 +1,227 @@
+//! A window that a caller drives: its hosts take their turns in order of time, so that whoever is told that a flow has
+//! ended may have any host start another at that very moment.
+//!
+//! Within a window hosts do not depend on each other (see the head of this module's parent), so their order changes no
+//! result; only those who look on from outside see it. A host does what happens there until another one is earlier, or
+//! until a flow ends there: what follows at that host waits until the caller has reacted. Switches have their turns when
+//! the window ends.
+
+use super::Tally;
+use super::agent::PortAgent;
+use super::arrival;
+use super::crew::Turn;
+use super::log::Log;
+use super::shard::Shard;
+use crate::flow::Flow;
+use crate::narrow::exact;
+use crate::units::Time;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+/// How far a driven engine came.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// At this moment flows have ended, as the log says, and all happened that happens up to then and at it, but for
+    /// what the caller has start now.
+    Ended(Time),
+    /// All happened up to the time that was given and at it.
+    Reached,
+    /// A window is over, and no flow has ended since the last step. What was done so far, but for departures from
+    /// buffers.
+    WindowOver(Tally),
+    /// Nothing is left to happen.
+    Idle,
+}
+
+/// A window under way, if there is one.
+#[derive(Debug, Default)]
+pub(super) struct Driven {
+    turn: Option<Turn>,
+    /// Of each host of the shard, what is left of the window.
+    hosts: Vec<Left>,
+    /// When hosts next do something in the window. An entry is valid if the host's own `next_at` says the same.
+    queue: BinaryHeap<Reverse<(Time, u32)>>,
+    /// The hosts that have had something to do, or were to start something.
+    touched: Vec<u32>,
+    /// Which of the nodes with something due is the first switch.
+    first_switch: usize,
+    /// When the flows ended that the caller is to be told of.
+    ended: Option<Time>,
+}
+
+/// What is left of a window at a host.
+#[derive(Clone, Copy, Debug)]
+struct Left {
+    /// When the host next does something; [`Time::NEVER`]: not in this window.
+    next_at: Time,
+    /// Its arrivals, as places among all of the window's.
+    arrivals: (u32, u32),
+    is_touched: bool,
+}
+
+const NOTHING: Left = Left { next_at: Time::NEVER, arrivals: (0, 0), is_touched: false };
+
+impl Driven {
+    /// Goes on until flows end, a window is over, or all happened up to `until`; nothing happens at `max_time` or after.
+    pub(super) fn step<H: Copy + Default, A: PortAgent<H>>(
+        &mut self,
+        shard: &mut Shard<'_, H, A>,
+        (until, max_time): (Time, Time),
+        log: &mut Log,
+    ) -> (Step, Option<Time>) {
+        let turn = match self.turn {
+            Some(turn) => turn,
+            None => {
+                let clock = shard.wires.calendar.clock();
+                let Some(window) = shard.next_window() else { return (Step::Idle, None) };
+                let (start, end) = (clock.start_of(window), clock.start_of(window + 1).min(max_time));
+                if start > until || start >= max_time {
+                    return (Step::Reached, None);
+                }
+                self.open(shard, Turn { window, start, end })
+            }
+        };
+        self.run_hosts(shard, turn, until, log);
+        if let Some(at) = self.ended.take() {
+            (Step::Ended(at), None)
+        } else if until < turn.end {
+            (Step::Reached, None)
+        } else {
+            self.close(shard, turn, log);
+            (Step::WindowOver(shard.tally), Some(turn.end))
+        }
+    }
+
+    /// Has a host start a flow, not before all that has happened.
+    pub(super) fn add_flow<H: Copy + Default, A: PortAgent<H>>(
+        &mut self,
+        shard: &mut Shard<'_, H, A>,
+        flow: Flow,
+    ) {
+        match self.turn {
+            Some(turn) if flow.start < turn.end => {
+                let host = flow.src - shard.first_host;
+                shard.hosts[host as usize].add_flow_at_once(flow);
+                self.touch(host);
+                let left = &mut self.hosts[host as usize];
+                if flow.start < left.next_at {
+                    left.next_at = flow.start;
+                    self.queue.push(Reverse((flow.start, host)));
+                }
+            }
+            _ => shard.add_flow(flow),
+        }
+    }
+
+    /// Ends the window under way, if there is one, before `end`: what arrives then or later stays on its link.
+    pub(super) fn cut<H: Copy + Default, A: PortAgent<H>>(
+        &mut self,
+        shard: &mut Shard<'_, H, A>,
+        end: Time,
+        log: &mut Log,
+    ) {
+        let Some(turn) = self.turn.filter(|turn| end < turn.end) else { return };
+        let hosts = std::mem::take(&mut self.hosts);
+        for left in hosts.iter().filter(|left| left.is_touched) {
+            for place in left.arrivals.0..left.arrivals.1 {
+                shard.wires.calendar.put_back(shard.due.arrivals[place as usize]);
+            }
+        }
+        self.hosts = hosts;
+        let cut = Turn { end, ..turn };
+        shard.cut_switches(self.first_switch, cut);
+        self.close(shard, cut, log);
+    }
+
+    fn open<H: Copy + Default, A: PortAgent<H>>(&mut self, shard: &mut Shard<'_, H, A>, turn: Turn) -> Turn {
+        let Shard { hosts, wires, due, .. } = shard;
+        self.hosts.resize(hosts.len(), NOTHING);
+        wires.calendar.open(turn.window, turn.end, due);
+        self.first_switch = due.nodes.partition_point(|&(node, _)| (node as usize) < hosts.len());
+        for nth in 0..self.first_switch {
+            let first = due.nodes[nth].1;
+            let (node, arrivals) = due.node(nth);
+            arrival::sort(arrivals);
+            let arrives_at = arrivals.first().map_or(Time::NEVER, |arrival| arrival.at(turn.start));
+            let next_at = arrives_at.min(hosts[node as usize].acts_by_itself_at());
+            self.touch(node);
+            let left = &mut self.hosts[node as usize];
+            left.arrivals = (first, first + exact::<u32>(arrivals.len()));
+            self.wait(node, next_at, turn);
+        }
+        self.turn = Some(turn);
+        turn
+    }
+
+    /// Hosts take turns until flows end, or no host has anything to do up to `until`.
+    fn run_hosts<H: Copy + Default, A: PortAgent<H>>(
+        &mut self,
+        shard: &mut Shard<'_, H, A>,
+        turn: Turn,
+        until: Time,
+        log: &mut Log,
+    ) {
+        let Shard { hosts, transports, wires, due, tally, .. } = shard;
+        while let Some((at, host)) = self.first() {
+            if at > until || self.ended.is_some_and(|ended| at > ended) {
+                break;
+            }
+            self.queue.pop();
+            let others = self.first().map_or(Time::NEVER, |(at, _)| at);
+            let own_end = Time(turn.end.as_ps() - 1);
+            let until = others.min(until).min(own_end).min(self.ended.unwrap_or(Time::NEVER));
+            let left = &mut self.hosts[host as usize];
+            let arrivals = &due.arrivals[left.arrivals.0 as usize..left.arrivals.1 as usize];
+            let span = (turn.start, until);
+            let host_there = &mut hosts[host as usize];
+            let (arrived, ended) = host_there.advance(span, wires, arrivals, &mut **transports, log, tally);
+            left.arrivals.0 += exact::<u32>(arrived);
+            let arrives_at = arrivals.get(arrived).map_or(Time::NEVER, |arrival| arrival.at(turn.start));
+            self.ended = self.ended.or(ended);
+            self.wait(host, arrives_at.min(host_there.acts_by_itself_at()), turn);
+        }
+    }
+
+    fn close<H: Copy + Default, A: PortAgent<H>>(
+        &mut self,
+        shard: &mut Shard<'_, H, A>,
+        turn: Turn,
+        log: &mut Log,
+    ) {
+        for host in self.touched.drain(..) {
+            shard.hosts[host as usize].end_window(turn.end, &mut shard.wires);
+            self.hosts[host as usize] = NOTHING;
+        }
+        shard.due.pass(self.first_switch);
+        shard.run_nodes(self.first_switch, turn, log);
+        self.queue.clear();
+        self.turn = None;
+    }
+
+    /// The host that does something first.
+    fn first(&mut self) -> Option<(Time, u32)> {
+        while let Some(&Reverse((at, host))) = self.queue.peek() {
+            if self.hosts[host as usize].next_at == at {
+                return Some((at, host));
+            }
+            self.queue.pop();
+        }
+        None
+    }
+
+    /// A host next does something at a time.
+    fn wait(&mut self, host: u32, next_at: Time, turn: Turn) {
+        let is_in_window = next_at < turn.end;
+        self.hosts[host as usize].next_at = if is_in_window { next_at } else { Time::NEVER };
+        if is_in_window {
+            self.queue.push(Reverse((next_at, host)));
+        }
+    }
+
+    fn touch(&mut self, host: u32) {
+        let left = &mut self.hosts[host as usize];
+        if !std::mem::replace(&mut left.is_touched, true) {
+            self.touched.push(host);
+        }
+    }
+}

@@ -1,0 +1,371 @@
+//! A case whose flows a caller has start while it runs, and who is told as they end.
+
+use super::fidelity::Fidelity;
+use super::packets::{End, Finish, Parts, Ran, awaits, is_unfinished, refusal};
+use super::{Outcome, Setting, Simulation, is_fluid};
+use crate::audit::{Audit, Violation, check_rows};
+use crate::central;
+use crate::engine::{AnyEngine, Log, Sending, Step, Tally};
+use crate::flow::{Flow, FlowId, MOST_PACKETS};
+use crate::measure::Collector;
+use crate::queue;
+use crate::routing;
+use crate::scenario::Case;
+use crate::spec::{Complaint, Value};
+use crate::stall::{self, CycleWatch, StallWatch};
+use crate::topology::Topology;
+use crate::transport::{self, PacketFormat};
+use crate::units::Time;
+use crate::workload::{Done, Workload};
+use std::fmt;
+
+/// How far a driven case came.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Moment {
+    /// At this time flows have ended: those that were added to the list.
+    Ended(Time),
+    /// All happened up to the time that was given and at it, and no flow has ended.
+    Reached,
+    /// Nothing is left to happen. If that leaves flows whose senders wait for something: which, and for what.
+    Idle(Option<String>),
+    /// Flows do not come nearer to their ends: which, and what they wait for.
+    Stalled(String),
+}
+
+/// Why a run is worth nothing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Failure {
+    /// An invariant is violated, which is a fault of packetloom.
+    Violated(String),
+    /// A user's class did wrong.
+    Refused(String),
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (Failure::Violated(message) | Failure::Refused(message)) = self;
+        f.write_str(message)
+    }
+}
+
+/// A case on its way. It goes on only as far as it is told to, and how far that is each time changes nothing.
+pub struct Driven {
+    setting: Setting,
+    parts: Parts,
+    engine: Box<dyn AnyEngine>,
+    workload: Workload,
+    collector: Collector,
+    audit: Option<Audit>,
+    stall: StallWatch,
+    cycles: CycleWatch,
+    log: Log,
+    /// How many flows were added.
+    added: u64,
+    /// No host has done anything after this, and none will do anything before it.
+    now: Time,
+    max_time: Time,
+    stalled: Option<String>,
+    violation: Option<Violation>,
+}
+
+impl Driven {
+    /// Builds the network of a case that has no traffic.
+    ///
+    /// # Errors
+    /// What of the case can't be simulated, by its key in the scenario.
+    pub fn new(case: Case, is_audited: bool) -> Result<Driven, Complaint> {
+        check(&case)?;
+        let nothing = |_: &Case, _: &_| Ok(Workload::of_flows(Vec::new()));
+        let Simulation { setting, workload, .. } = Simulation::with(case, nothing)?;
+        let setting = Setting { is_audited, ..setting };
+        let parts = Parts::of(&setting.case, &workload);
+        let kind = &parts.transport.kind;
+        let unknown = || Complaint::new("scheme.transport", format!("no transport is called {kind}"));
+        let entry = transport::find(kind).ok_or_else(unknown)?;
+        let plan = setting.plan(&parts, &workload, PacketFormat::of(&parts.transport).smallest_bytes());
+        let engine = entry.engine(&plan);
+        let audit = is_audited.then(|| Audit::new(setting.terms(&plan)));
+        Ok(Driven {
+            engine,
+            collector: Collector::new(setting.format, workload.background().to_vec()),
+            audit,
+            stall: StallWatch::new(setting.faults.last_change()),
+            cycles: CycleWatch::new(queue::may_deadlock(&parts.queue)),
+            log: Log::default(),
+            added: 0,
+            now: Time::ZERO,
+            max_time: setting.max_time().min(Time::LATEST),
+            stalled: None,
+            violation: None,
+            setting,
+            parts,
+            workload,
+        })
+    }
+
+    /// What is simulated.
+    pub fn case(&self) -> &Case {
+        &self.setting.case
+    }
+
+    /// How many hosts there are.
+    pub fn hosts(&self) -> u32 {
+        self.setting.topology.hosts
+    }
+
+    /// The most bytes that a flow may have.
+    pub fn most_bytes(&self) -> u64 {
+        MOST_PACKETS.saturating_mul(self.setting.format.mss_bytes)
+    }
+
+    /// How many traffic classes flows may have, if the scheme goes by them.
+    pub fn classes(&self) -> Option<u64> {
+        let Parts { queue, nic, transport, .. } = &self.parts;
+        let own = transport::classes(transport).is_none();
+        let queues = [queue, nic].into_iter().filter(|_| own).filter_map(queue::classes);
+        queues.chain(transport::weighted_classes(transport)).min()
+    }
+
+    /// Nothing happens before this any more.
+    pub fn now(&self) -> Time {
+        self.now
+    }
+
+    /// When the case ends, whatever happens.
+    pub fn max_time(&self) -> Time {
+        self.max_time
+    }
+
+    /// The application bytes of a full packet.
+    pub fn mss_bytes(&self) -> u64 {
+        self.setting.format.mss_bytes
+    }
+
+    /// Has a flow start, at the present time or later; its identity is one that no other flow has.
+    pub fn add(&mut self, flow: Flow) {
+        debug_assert!(flow.start >= self.now, "a start in the past");
+        self.added += 1;
+        self.engine.add_flow(flow);
+    }
+
+    /// Goes on until flows end, or up to `until`; notes which have ended, and at which of their hosts.
+    ///
+    /// # Errors
+    /// Why the run is worth nothing.
+    pub fn advance(&mut self, until: Time, ended: &mut Vec<(FlowId, Done)>) -> Result<Moment, Failure> {
+        loop {
+            let step = self.engine.step(until, self.max_time, &mut self.log);
+            self.read(|flow, done| ended.push((flow, done)))?;
+            match step {
+                Step::Ended(at) => {
+                    self.now = at;
+                    return Ok(Moment::Ended(at));
+                }
+                Step::Reached => {
+                    self.now = self.now.max(until);
+                    return Ok(Moment::Reached);
+                }
+                Step::WindowOver(tally) => {
+                    self.now = self.now.max(self.engine.now());
+                    if let Some(message) = self.after_window(tally)? {
+                        self.stalled = Some(message.clone());
+                        return Ok(Moment::Stalled(message));
+                    }
+                }
+                Step::Idle => {
+                    self.stalled =
+                        self.collector.has_open().then(|| self.message("nothing is left to happen"));
+                    return Ok(Moment::Idle(self.stalled.clone()));
+                }
+            }
+        }
+    }
+
+    /// The state of a flow at its sender at the present time; `None` before it starts, and when its sender is done.
+    pub fn sending(&self, flow: FlowId) -> Option<Sending> {
+        let src = self.collector.open(flow)?.src;
+        self.engine.sending(src, flow, self.now)
+    }
+
+    /// Ends the run: if all flows are over, when nothing is left to happen; if not, at once.
+    ///
+    /// # Errors
+    /// Why the run is worth nothing.
+    pub fn finish(mut self) -> Result<Outcome, Failure> {
+        let is_over = self.collector.finished() == self.added;
+        let finish = if is_over { self.run_out()? } else { self.cut()? };
+        if let Some(audit) = &mut self.audit {
+            let mut seen = self.engine.inspect(audit.follows_order());
+            // A window that was cut short leaves later events undone, and no node to be woken for them.
+            seen.is_idle &= is_over && self.engine.now() < self.max_time;
+            self.violation = audit.look(&seen, self.engine.tally().packet_hops).err();
+        }
+        if let Some(audit) = self.audit.take().filter(|_| self.violation.is_none()) {
+            self.violation = audit.finish(self.engine.reports().into_iter()).err();
+        }
+        let Driven { setting, parts, mut engine, workload, collector, stalled, violation, added, .. } = self;
+        let (promises, is_audited) = (setting.promises(), setting.is_audited);
+        let never_started = added - collector.started();
+        let is_wanted = is_over || stalled.is_some();
+        let end = End { is_wanted, stalled, violation, refused: None, finish };
+        let ran =
+            Ran { engine: engine.as_mut(), workload: &workload, collector, steady: None, end, parts: &parts };
+        let mut outcome = setting.conclude(ran);
+        // Its caller ended it, and knows.
+        outcome.cancelled = false;
+        outcome.never_started = never_started;
+        if never_started > 0 {
+            outcome.warnings.push(format!("{never_started} flows never started, as the run ended before"));
+        }
+        if is_audited && outcome.violation.is_none() {
+            let checked = check_rows(&outcome.flows, &outcome.topology, outcome.format, promises);
+            outcome.violation = checked.err();
+        }
+        match &outcome.violation {
+            Some(violation) => Err(Failure::Violated(violation.to_string())),
+            None => Ok(outcome),
+        }
+    }
+
+    /// Goes on until nothing is left to happen; what went through ports until the last flow's end, if that has not
+    /// passed for long.
+    fn run_out(&mut self) -> Result<Option<Finish>, Failure> {
+        let ended = self.collector.ended();
+        let mut is_known = self.engine.now() <= ended && self.added > 0;
+        let mut finish = None;
+        loop {
+            match self.engine.step(Time::NEVER, self.max_time, &mut self.log) {
+                Step::Idle | Step::Reached => return Ok(finish),
+                Step::Ended(_) => {}
+                Step::WindowOver(tally) => {
+                    if std::mem::take(&mut is_known) {
+                        let started = self.collector.started();
+                        finish = Some(Finish::at(ended, started, self.engine.as_mut()));
+                    }
+                    self.after_window(tally)?;
+                    // What is left of a window that this cuts short must not be processed again.
+                    if self.engine.now() >= self.max_time {
+                        self.read(|_, _| {})?;
+                        return Ok(finish);
+                    }
+                }
+            }
+            self.read(|_, _| {})?;
+        }
+    }
+
+    /// Ends the run at once.
+    fn cut(&mut self) -> Result<Option<Finish>, Failure> {
+        let end = (self.now + Time(1)).min(self.max_time);
+        // There windows end by themselves.
+        if end == self.max_time {
+            while self.engine.now() < end
+                && !matches!(self.engine.step(end, end, &mut self.log), Step::Reached | Step::Idle)
+            {
+            }
+        } else {
+            self.engine.cut(end, &mut self.log);
+        }
+        self.read(|_, _| {})?;
+        Ok(None)
+    }
+
+    /// Reads what happened.
+    fn read(&mut self, mut ended: impl FnMut(FlowId, Done)) -> Result<(), Failure> {
+        if self.log.events.is_empty() {
+            return Ok(());
+        }
+        if let Some(audit) = &mut self.audit {
+            audit.record(&self.log.events);
+        }
+        self.log.events.iter().filter_map(|event| event.done()).for_each(|(flow, done)| ended(flow, done));
+        self.collector.read(&mut self.log, &self.setting.topology);
+        let Some((at, flow, error)) = self.collector.refused() else { return Ok(()) };
+        let pair = self.collector.pair(flow).unwrap_or_default();
+        Err(Failure::Refused(refusal(at, flow, pair, error)))
+    }
+
+    /// Looks at what is known only between two windows; why the case comes no nearer to its end, if so.
+    fn after_window(&mut self, tally: Tally) -> Result<Option<String>, Failure> {
+        let now = self.engine.now();
+        if let Some(audit) = self.audit.as_mut().filter(|audit| audit.is_due(tally.packet_hops)) {
+            let mut seen = self.engine.inspect(audit.follows_order());
+            seen.is_idle &= now < self.max_time;
+            audit
+                .look(&seen, self.engine.tally().packet_hops)
+                .map_err(|violation| Failure::Violated(violation.to_string()))?;
+        }
+        if self.cycles.is_due(now)
+            && let Some(cycle) = self.cycles.look(now, self.engine.as_ref())
+        {
+            let topology = &self.setting.topology;
+            return Ok(Some(stall::deadlock(&cycle, now, |link| topology.link_name(link))));
+        }
+        let (started, finished) = (self.collector.started(), self.collector.finished());
+        if !self.stall.is_suspicious(now, tally.events, started, finished) {
+            return Ok(None);
+        }
+        let (statuses, collector) = (self.engine.statuses(), &self.collector);
+        let is_unfinished = is_unfinished(collector, &statuses);
+        let is_stalled = self.stall.is_stalled(tally.events, statuses, |flow| awaits(collector, flow));
+        let is_stalled = is_stalled && is_unfinished && !self.stall.awaits_news(self.engine.arrives_by());
+        Ok(is_stalled.then(|| self.message("packets move, but no flow comes nearer to its end")))
+    }
+
+    /// Which flows wait, and for what.
+    fn message(&self, why: &str) -> String {
+        let mut statuses = self.engine.statuses();
+        statuses.retain(|one| awaits(&self.collector, one.flow));
+        stall::message(why, self.engine.now(), &statuses, |flow| self.collector.pair(flow))
+    }
+}
+
+/// What of a case can't be driven.
+fn check(case: &Case) -> Result<(), Complaint> {
+    let complain = |key: &str, message: &str| Err(Complaint::new(key, message));
+    if Fidelity::of(&case.run) != Fidelity::Packets {
+        return complain("run.fidelity", "estimates need to know all traffic beforehand; leave it out");
+    }
+    for key in ["flows", "duration"] {
+        if !matches!(case.run.entries.get(key), None | Some(Value::Absent)) {
+            return complain(&format!("run.{key}"), "whoever sends says what starts, and when; leave it out");
+        }
+    }
+    if case.load.is_some() {
+        return complain("run.loads", "whoever sends says how much; leave it out");
+    }
+    let transport = case.scheme.component("transport");
+    let kind = &transport.kind;
+    if is_fluid(kind) || central::is_central(kind) {
+        let message = format!("{kind:?} needs to know all flows beforehand; write a scheme with packets");
+        return complain("scheme.transport", &message);
+    }
+    if routing::first_destination_port(&case.scheme.component("routing")).is_some() {
+        let message = "\"hpcc-ns3\" numbers flows before they start; leave it out";
+        return complain("scheme.routing.hash", message);
+    }
+    if routing::numbers_ports(&case.scheme.component("routing")) {
+        return complain("scheme.routing.ports", "numbers flows before they start; leave it out");
+    }
+    check_sizes(case)
+}
+
+/// A transport that works something out of how large flows are has to be told it.
+fn check_sizes(case: &Case) -> Result<(), Complaint> {
+    let transport = case.scheme.component("transport");
+    if !transport::needs(&transport.kind).sizes {
+        return Ok(());
+    }
+    let topology = Topology::build(&case.topology)
+        .map_err(|complaint| Complaint { key: format!("topology.{}", complaint.key), ..complaint })?;
+    let of_size = |bytes| transport::on_sizes(transport.clone(), &topology, || vec![(bytes, 1.0)]);
+    if of_size(1) == of_size(10_000_000) {
+        return Ok(());
+    }
+    let message = format!(
+        "{} works out its priorities from how large messages will be, which nobody knows here; write cutoffs and \
+         scheduled_levels",
+        transport.kind
+    );
+    Err(Complaint::new("scheme.transport", message))
+}
