@@ -7,7 +7,7 @@ BIN := .venv/bin
 export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 RUST := Cargo.toml Cargo.lock $(shell find crates workloads benches -type f 2>/dev/null)
 
-.PHONY: help install demo test check compiled-tests test-ray lint format fast bench bench-parts bench-compare docs wheel validate verdicts stale reproduce fuzz clean
+.PHONY: help install demo test check compiled-tests test-ray lint format fast bench bench-parts bench-compare docs library wheel validate verdicts stale reproduce fuzz clean
 
 help:
 	@echo "make install    build the simulator and its command, .venv/bin/packetloom"
@@ -25,6 +25,7 @@ help:
 	@echo "make verdicts   redo every paper (SCALE=quick), and hold its verdicts against the committed ones; ACCEPT=1 commits"
 	@echo "make stale      name the committed verdicts that are of other code; MARK=1 has them say so"
 	@echo "make reproduce  redo one paper (PAPER=pfabric SCALE=quick)"
+	@echo "make library    the C library and its header, in target/library"
 	@echo "make fuzz       throw broken files at every reader (FUZZ_SECONDS=60 each)"
 	@echo "make docs       the documentation as a site in target/site; the Rust reference in target/doc"
 	@echo "make wheel      a wheel for any Linux in dist/, tested in a clean environment"
@@ -176,6 +177,18 @@ docs: .venv/.docs .venv/.installed
 	@$(BIN)/packetloom schema > target/doc/scenario.schema.json
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
 	@echo "target/site/index.html, target/doc/packetloom/index.html, target/doc/scenario.schema.json"
+
+# libpacketloom.so.1 is the name of the first interface (PACKETLOOM_ABI of the header); programs are linked with -lpacketloom.
+CARGO_OUTPUT ?= $(or $(CARGO_TARGET_DIR),target)/release
+LIBRARY ?= target/library
+library:
+	@command -v cargo >/dev/null || { echo "packetloom needs Rust (cargo) to be built: see the README" >&2; exit 1; }
+	cargo build --release --locked -p packetloom-c
+	@mkdir -p $(LIBRARY)/include $(LIBRARY)/lib
+	@cp include/packetloom.h $(LIBRARY)/include/
+	@cp $(CARGO_OUTPUT)/libpacketloom_c.so $(LIBRARY)/lib/libpacketloom.so.1
+	@ln -sf libpacketloom.so.1 $(LIBRARY)/lib/libpacketloom.so
+	@echo "cc -I$(LIBRARY)/include program.c -L$(LIBRARY)/lib -lpacketloom -Wl,-rpath,$(abspath $(LIBRARY)/lib)"
 
 # Linked by zig against the glibc of 2014, so that it runs on any Linux since. Not profile-guided: zig does not link what
 # has counters.

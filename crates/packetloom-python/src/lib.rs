@@ -1,6 +1,7 @@
 //! Python bindings of packetloom: thin functions that delegate, without decisions of their own.
 //!
-//! `scenario.rs` reads and checks, `simulation.rs` runs a case, `outcome.rs` returns its columns; `fingerprint.rs`
+//! `scenario.rs` reads and checks, `simulation.rs` runs a case, `network.rs` is a case that its caller drives, `outcome.rs`
+//! returns a run's columns; `fingerprint.rs`
 //! hashes flow records read back from files; `control.rs` binds the controllers' algorithms; `bench.rs` and
 //! `control_bench.rs` measure; `student.rs` is Student's t; `user_scheme.rs` loads the classes that users write in Python
 //! (congestion controls, rate controls, queues' rules, choices of paths), `scheme_bench.rs` drives a congestion control
@@ -16,6 +17,7 @@ mod bench;
 mod control;
 mod control_bench;
 mod fingerprint;
+mod network;
 mod outcome;
 mod scenario;
 mod scheme_bench;
@@ -110,6 +112,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<simulation::Trial>()?;
     module.add_class::<simulation::Cost>()?;
     module.add_class::<outcome::Outcome>()?;
+    module.add_class::<network::Network>()?;
     module.add_function(wrap_pyfunction!(scenario::unequal, module)?)?;
     module.add_function(wrap_pyfunction!(registry, module)?)?;
     module.add_function(wrap_pyfunction!(explain, module)?)?;
