@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     )
     from packetloom.exchange import export
     from packetloom.exchange.fct import read_fct
+    from packetloom.network.network import EventKind, Network
     from packetloom.report.compare import compare
     from packetloom.report.plots import plot
     from packetloom.report.report import write_report
@@ -39,8 +40,10 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ArgumentError",
+    "EventKind",
     "Interrupted",
     "InvariantError",
+    "Network",
     "PacketloomError",
     "Results",
     "Scenario",
@@ -68,6 +71,8 @@ _HOME = {
     "ArgumentError": "errors",
     "Interrupted": "errors",
     "InvariantError": "errors",
+    "EventKind": "network.network",
+    "Network": "network.network",
     "PacketloomError": "errors",
     "Results": "store.results",
     "Scenario": "scenario.plan",

@@ -90,6 +90,45 @@ class Cost:
     """Of all ranks of jobs, in all repetitions."""
     ports: int
 
+class Network:
+    """A network that a program drives. Times are whole picoseconds."""
+
+    def __init__(self, text: str, origin: str, format: Literal["toml", "json"], audit: bool) -> None: ...
+    @property
+    def hosts(self) -> int: ...
+    @property
+    def now_ps(self) -> int: ...
+    @property
+    def open_messages(self) -> int:
+        """How many messages are not over."""
+    @property
+    def case_json(self) -> str: ...
+    def send(
+        self,
+        src: NDArray[np.uint32],
+        dst: NDArray[np.uint32],
+        bytes: NDArray[np.uint64],
+        tag: NDArray[np.uint64],
+        channel: NDArray[np.uint32],
+        class_: NDArray[np.uint8],
+        delay_ps: NDArray[np.uint64],
+        user: NDArray[np.uint64],
+        /,
+    ) -> int:
+        """Sends all messages, or none; the number of the first."""
+    def timers(self, at_ps: NDArray[np.uint64], user: NDArray[np.uint64], /) -> int:
+        """Sets all timers, or none; the number of the first."""
+    def next(
+        self, until_ps: int, most: int, /
+    ) -> tuple[dict[str, NDArray[Any]], Literal["events", "reached", "end", "stalled"], str]:
+        """Up to so many events, as columns; why there are no more; and of a run that is stalled what waits."""
+    def progress(self, message: int, /) -> tuple[int, int, float, float, float, int] | None:
+        """Of a message that is being sent: bytes arrived, bytes in flight, window in bytes, rate in b/s, round-trip
+        time in ns, and packets sent again; not a number where the scheme has no such thing."""
+    def finish(self) -> tuple[Outcome, dict[str, NDArray[Any]]]:
+        """Ends the run; the outcome, and `tag`, `channel` and `user` of all messages."""
+    def close(self) -> None: ...
+
 class Outcome:
     @property
     def cancelled(self) -> bool: ...

@@ -18,14 +18,33 @@ from packetloom.store.results import Results
 pytestmark = pytest.mark.unaudited
 
 WITH_EXAMPLES = [
-    *("check", "compare", "estimate", "export", "fidelity", "plot", "run", "size_bins", "summary", "write_report"),
+    *(
+        "check",
+        "compare",
+        "estimate",
+        "export",
+        "fidelity",
+        "Network",
+        "plot",
+        "run",
+        "size_bins",
+        "summary",
+        "write_report",
+    ),
 ]
 
 
 @pytest.mark.parametrize("name", WITH_EXAMPLES)
 def test_its_example_runs(name: str, scenario: Path, finished: Path, tmp_path: Path) -> None:
     function: Callable[..., object] = getattr(packetloom, name)
-    given = {"packetloom": packetloom, "scenario": scenario, "results": Results(finished), "folder": tmp_path / "files"}
+    rack = '[topology]\nkind = "rack"\n[[scheme]]\nname = "one"\ntransport = "tcp"\nqueue = "drop-tail"\n'
+    given = {
+        "packetloom": packetloom,
+        "network_scenario": rack,
+        "scenario": scenario,
+        "results": Results(finished),
+        "folder": tmp_path / "files",
+    }
     (tmp_path / "files").mkdir()
     module = importlib.import_module(function.__module__)
     (found,) = (one for one in doctest.DocTestFinder(recurse=False).find(function, name, module, globs=given))

@@ -9,7 +9,20 @@ import packetloom
 HOUSE = Path(packetloom.__file__).parent
 
 ORDER = (
-    *("common", "scenario", "schemes", "store", "stats", "campaign", "report", "exchange", "bench", "new", "doctor"),
+    *(
+        "common",
+        "scenario",
+        "schemes",
+        "store",
+        "network",
+        "stats",
+        "campaign",
+        "report",
+        "exchange",
+        "bench",
+        "new",
+        "doctor",
+    ),
     *("fabric_bench", "reproduce", "validate", "course", "cli"),
 )
 """From what every room uses to what uses every room."""

@@ -1,0 +1,1 @@
+"""A simulated network that a program sends messages over while it is simulated."""

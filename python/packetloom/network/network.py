@@ -1,0 +1,300 @@
+"""`packetloom.Network`: open a scenario without traffic, send, and ask for what happens next."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from enum import IntEnum
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Literal, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from packetloom import _core
+from packetloom.common import arguments
+from packetloom.common.files import table_of, write_json, write_table
+from packetloom.common.text_files import MOST_SCENARIO_BYTES, read_text
+from packetloom.errors import ArgumentError, InvariantError, PacketloomError
+from packetloom.network.columns import LATEST_PS, PS_PER_NS, picoseconds, whole
+from packetloom.scenario.plain_values import plain
+from packetloom.store.outcome import Outcome
+
+FOREVER_PS = 2**64 - 1
+BATCH = 1 << 20
+"""So many events at most come at once."""
+
+
+class EventKind(IntEnum):
+    """What happened."""
+
+    SENT = 1
+    """The sender is done with a message: it knows that all of it has arrived; or, of a transport without
+    acknowledgements, the last packet has left."""
+    RECEIVED = 2
+    """All of a message has arrived."""
+    TIMER = 3
+    """A timer went off."""
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """Something that happened: of a message all that was given with it; of a timer its time, number and `user`."""
+
+    kind: EventKind
+    time_ns: float
+    id: int
+    user: int
+    src: int
+    dst: int
+    size_bytes: int
+    tag: int
+    channel: int
+
+
+@dataclass(frozen=True, slots=True)
+class Events:
+    """Many events in order, as arrays of one length; and why there are no more."""
+
+    kind: NDArray[np.uint8]
+    time_ns: NDArray[np.float64]
+    id: NDArray[np.uint64]
+    user: NDArray[np.uint64]
+    src: NDArray[np.uint32]
+    dst: NDArray[np.uint32]
+    size_bytes: NDArray[np.uint64]
+    tag: NDArray[np.uint64]
+    channel: NDArray[np.uint32]
+    stopped: Literal["events", "reached", "end", "stalled"]
+    """`"events"`: there may be more, ask again; `"reached"`: nothing more happens until the time that was given;
+    `"end"`: all messages are over and no timer is set, or the scenario's `max_time` is reached; `"stalled"`: messages
+    never end."""
+    reason: str
+    """Of a stalled run: which messages wait, and for what."""
+
+    def __len__(self) -> int:
+        return len(self.kind)
+
+    @staticmethod
+    def of(columns: Mapping[str, NDArray[Any]], stopped: Any, reason: str) -> Events:
+        """What the engine gives."""
+        others = {name: columns[name] for name in ("kind", "id", "user", "src", "dst", "tag", "channel")}
+        time_ns = columns["at_ps"] / PS_PER_NS
+        return Events(time_ns=time_ns, size_bytes=columns["bytes"], stopped=stopped, reason=reason, **others)
+
+    def __iter__(self) -> Iterator[Event]:
+        rows = zip(
+            *(self.kind.tolist(), self.time_ns.tolist(), self.id.tolist(), self.user.tolist(), self.src.tolist()),
+            *(self.dst.tolist(), self.size_bytes.tolist(), self.tag.tolist(), self.channel.tolist()),
+            strict=True,
+        )
+        return (Event(EventKind(kind), *rest) for kind, *rest in rows)
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a message is at its sender. What a scheme does not have is not a number."""
+
+    arrived_bytes: int
+    in_flight_bytes: int
+    window_bytes: float
+    rate_bps: float
+    rtt_ns: float
+    retransmissions: int
+
+
+class StalledError(PacketloomError):
+    """Messages never come to their ends; the text says which, and what they wait for."""
+
+
+class Network:
+    """A scenario's network, over which the caller sends messages while it is simulated (docs/network.md).
+
+    The scenario, a file, a text of TOML, or a dict, has no `[[workload]]` and spans one case. Events come in order of
+    time. When one is returned, all has happened up to its time and nothing after, so any host may send at that time.
+
+    Examples:
+        >>> with packetloom.Network(network_scenario) as network:
+        ...     first = network.send(0, 1, 30_000, tag=7)
+        ...     for event in network:
+        ...         if event.kind == event.kind.RECEIVED and event.id == first:
+        ...             answer = network.send(event.dst, event.src, 1_000)
+        ...     outcome = network.finish()
+        >>> outcome.tables["flows"]["size_bytes"].tolist()
+        [30000, 1000]
+    """
+
+    def __init__(self, scenario: str | Path | Mapping[str, Any], *, audit: bool = False) -> None:
+        """Opens it; with `audit` the invariants of the run are checked, which takes several times as long."""
+        text, origin, format = _source(scenario)
+        self._core = _core.Network(text, origin, format, arguments.flag("audit", audit))
+
+    @property
+    def hosts(self) -> int:
+        """How many hosts there are; they are numbered from 0."""
+        return self._core.hosts
+
+    @property
+    def now_ns(self) -> float:
+        """The present time."""
+        return self._core.now_ps / PS_PER_NS
+
+    @property
+    def open_messages(self) -> int:
+        """How many messages are not over."""
+        return self._core.open_messages
+
+    def send(
+        self,
+        src: int,
+        dst: int,
+        size_bytes: int,
+        *,
+        tag: int = 0,
+        channel: int = 0,
+        user: int = 0,
+        traffic_class: int = 0,
+        delay_ns: float = 0.0,
+    ) -> int:
+        """Sends a message, so long after the present time; its number, which its row of the table of flows has, too."""
+        given = (src, dst, size_bytes, tag, channel, user, traffic_class)
+        if not all(isinstance(value, int | np.integer) for value in given):
+            raise ArgumentError(f"a message has {given}; give whole numbers")
+        return int(
+            self.send_many(
+                np.array([src]),
+                dst,
+                np.array(size_bytes),
+                tag=np.array(tag),
+                channel=channel,
+                user=np.array(user),
+                traffic_class=traffic_class,
+                delay_ns=delay_ns,
+            )[0]
+        )
+
+    def send_many(
+        self,
+        src: ArrayLike,
+        dst: ArrayLike,
+        size_bytes: ArrayLike,
+        *,
+        tag: ArrayLike = 0,
+        channel: ArrayLike = 0,
+        user: ArrayLike = 0,
+        traffic_class: ArrayLike = 0,
+        delay_ns: ArrayLike = 0.0,
+    ) -> NDArray[np.uint64]:
+        """Sends messages: all of them, or none; their numbers. Each argument is an array, or one number for all."""
+        sizes = [np.asarray(given).size for given in (src, dst, size_bytes) if np.ndim(given) > 0]
+        count = max(sizes) if sizes and min(sizes) > 0 else int(not sizes)
+        first = self._core.send(
+            whole("src", src, count, np.uint32),
+            whole("dst", dst, count, np.uint32),
+            whole("size_bytes", size_bytes, count, np.uint64),
+            whole("tag", tag, count, np.uint64),
+            whole("channel", channel, count, np.uint32),
+            whole("traffic_class", traffic_class, count, np.uint8),
+            picoseconds("delay_ns", delay_ns, count),
+            whole("user", user, count, np.uint64),
+        )
+        return np.arange(first, first + count, dtype=np.uint64)
+
+    def timer(self, at_ns: float, *, user: int = 0) -> int:
+        """Has an event come at a time; the timer's number."""
+        return int(self.timers(np.array([at_ns]), user=np.array(user))[0])
+
+    def timers(self, at_ns: ArrayLike, *, user: ArrayLike = 0) -> NDArray[np.uint64]:
+        """The same for many: all, or none."""
+        count = np.asarray(at_ns).size
+        first = self._core.timers(picoseconds("at_ns", at_ns, count), whole("user", user, count, np.uint64))
+        return np.arange(first, first + count, dtype=np.uint64)
+
+    def next(self, until_ns: float = math.inf) -> Event | None:
+        """Goes on to what happens next, but not beyond a time; None where nothing does. `StalledError` where messages
+        would never end."""
+        columns, stopped, reason = self._core.next(_until(until_ns), 1)
+        if stopped == "stalled":
+            raise StalledError(reason)
+        return next(iter(Events.of(columns, stopped, reason)), None)
+
+    def __iter__(self) -> Iterator[Event]:
+        """Every event, until there is none; what is sent and set meanwhile is among it."""
+        while (event := self.next()) is not None:
+            yield event
+
+    def run(self, until_ns: float = math.inf, *, most: int = BATCH) -> Events:
+        """Goes on to a time, and gives all that happened: for whoever does not answer each event at its own time."""
+        return Events.of(*self._core.next(_until(until_ns), arguments.whole("most", most, 1, BATCH)))
+
+    def progress(self, message: int) -> Progress | None:
+        """How far a message is; None before it starts, when its sender is done, and of a scheme that does not say."""
+        found = self._core.progress(arguments.whole("message", message, 0, 2**32 - 1))
+        return None if found is None else Progress(*found)
+
+    def finish(self, output: str | Path | None = None) -> Outcome:
+        """Ends the run, and gives its outcome. If all messages are over, what they left under way comes to rest; if
+        not, they stay unfinished. The table of flows has the messages' `tag`, `channel` and `user`. Into the folder
+        `output`, if one is given, go all tables as Parquet and the case as `case.json`."""
+        case, is_wanted = self._core.case_json, output is not None
+        folder = arguments.path("output", output) if is_wanted else None
+        core, labels = self._core.finish()
+        if core.violation is not None:
+            raise InvariantError(core.violation)
+        outcome = Outcome.of(core)
+        flows = dict(outcome.tables["flows"])
+        ids = flows["flow_id"]
+        flows |= {name: values[ids] for name, values in labels.items()}
+        outcome = Outcome(
+            tables={**outcome.tables, "flows": flows},
+            counters=outcome.counters,
+            fingerprint=outcome.fingerprint,
+            version=outcome.version,
+            build=outcome.build,
+            warnings=outcome.warnings,
+        )
+        if folder is not None:
+            _write(folder, outcome, case)
+        return outcome
+
+    def close(self) -> None:
+        """Closes the network without an outcome; so does the end of a `with`."""
+        self._core.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.close()
+
+
+def _source(scenario: str | Path | Mapping[str, Any]) -> tuple[str, str, Literal["toml", "json"]]:
+    """The text, where it comes from, and how it is written."""
+    if isinstance(scenario, Mapping):
+        return json.dumps(plain(scenario), indent=2), "", "json"
+    if isinstance(scenario, str) and "\n" in scenario:
+        return scenario, "", "toml"
+    path = arguments.path("scenario", scenario)
+    text = read_text(path, MOST_SCENARIO_BYTES, "there is no such file")
+    return text, str(path), "json" if path.suffix == ".json" else "toml"
+
+
+def _until(until_ns: float) -> int:
+    if until_ns == math.inf:
+        return FOREVER_PS
+    return int(picoseconds("until_ns", min(until_ns, (LATEST_PS - 2**12) / PS_PER_NS), 1)[0])
+
+
+def _write(folder: Path, outcome: Outcome, case: str) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, columns in outcome.tables.items():
+        if columns:
+            write_table(folder / f"{name}.parquet", table_of(columns))
+    counters = dict(outcome.counters)
+    described = {"case": json.loads(case), "counters": counters, "fingerprint": outcome.fingerprint}
+    write_json(
+        folder / "case.json", described | {"version": outcome.version, "warnings": list(outcome.warnings)}, "case"
+    )

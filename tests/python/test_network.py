@@ -1,0 +1,184 @@
+"""`packetloom.Network`: a program sends, and is told what happens."""
+
+import re
+import threading
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+import packetloom
+from packetloom.errors import ArgumentError, PacketloomError, ScenarioError
+from packetloom.network.network import StalledError
+
+ROOT = Path(__file__).parents[2]
+FABRIC: dict[str, Any] = {
+    "topology": {"kind": "rack", "hosts": 8, "link": {"rate": "100Gbps", "delay": "1us"}},
+    "scheme": [{"name": "one", "transport": "dctcp", "queue": {"kind": "ecn", "capacity": "225KB"}}],
+}
+RECEIVED = packetloom.EventKind.RECEIVED
+
+
+def test_the_pages_examples_run(capsys: pytest.CaptureFixture[str]) -> None:
+    names: dict[str, Any] = {}
+    for piece in re.findall(r"```python\n(.*?)```", (ROOT / "docs/network.md").read_text(), re.DOTALL):
+        exec(piece, names)
+    said = capsys.readouterr().out.splitlines()
+    assert [line.split(" ends")[0] for line in said[:3]] == ["round 1", "round 2", "round 3"]
+    assert said[3].startswith("gradients slowed down ")
+    assert said[-1].endswith(" 0 open") or "received" in said[-1]
+
+
+def traffic(count: int) -> dict[str, Any]:
+    draws = np.random.default_rng(1)
+    src = draws.integers(0, 8, count)
+    dst = (src + draws.integers(1, 8, count)) % 8
+    start = np.sort(draws.integers(0, 200_000, count))
+    return {"src": src, "dst": dst, "size_bytes": draws.integers(1, 50_000, count), "delay_ns": start}
+
+
+def test_a_driven_run_has_the_fingerprint_of_the_same_flows_in_a_scenario(tmp_path: Path) -> None:
+    flows = traffic(200)
+    columns = {"src": flows["src"], "dst": flows["dst"], "size_bytes": flows["size_bytes"]}
+    table = pl.DataFrame({"start_ns": flows["delay_ns"], **columns})
+    table.write_csv(tmp_path / "flows.csv")
+    source = {"arrivals": {"kind": "list", "file": str(tmp_path / "flows.csv")}}
+    results = packetloom.run(FABRIC | {"workload": [source]}, progress=False, cache=False)
+    fingerprint = results.table("cases")["fingerprint"][0].as_py()
+    runs = []
+    for step in (np.inf, 1_000.0):
+        with packetloom.Network(FABRIC, audit=step == np.inf) as network:
+            ids = network.send_many(**flows, tag=np.arange(200) * 3, user=7)
+            assert ids.tolist() == list(range(200))
+            times: list[float] = []
+            while (events := network.run(network.now_ns + step)).stopped != "end":
+                times += events.time_ns.tolist()
+            times += events.time_ns.tolist()
+            outcome = network.finish(tmp_path / "out")
+        assert outcome.fingerprint == fingerprint
+        runs.append(times)
+        assert outcome.tables["flows"]["tag"].tolist() == (np.arange(200) * 3).tolist()
+    assert runs[0] == runs[1]
+    assert len(runs[0]) == 400
+    written = pl.read_parquet(tmp_path / "out" / "flows.parquet")
+    assert written["user"].unique().to_list() == [7]
+    assert (tmp_path / "out" / "ports.parquet").is_file()
+
+
+def test_answers_start_at_the_time_of_what_they_answer_at_any_host() -> None:
+    with packetloom.Network(FABRIC) as network:
+        network.send(0, 1, 10_000, tag=2**64 - 1, channel=5, user=9)
+        network.timer(1_500.5, user=3)
+        starts = {}
+        for event in network:
+            if event.kind == packetloom.EventKind.TIMER:
+                assert (event.time_ns, event.user, event.id) == (1_500.5, 3, 0)
+            elif event.kind == RECEIVED and event.id == 0:
+                assert (event.tag, event.channel, event.user) == (2**64 - 1, 5, 9)
+                assert network.now_ns == event.time_ns
+                for src in (1, 6):
+                    starts[network.send(src, 3, 1_000)] = event.time_ns
+        assert network.next() is None
+        flows = network.finish().tables["flows"]
+    assert dict(zip(flows["flow_id"].tolist(), flows["start_ns"].tolist(), strict=True)) == {0: 0.0} | starts
+
+
+def test_a_run_can_be_looked_at_and_ended_before_its_end() -> None:
+    with packetloom.Network(FABRIC) as network:
+        message = network.send(0, 1, 100_000_000)
+        assert network.next(50_000) is None
+        assert network.now_ns == 50_000
+        progress = network.progress(message)
+        assert progress is not None
+        assert 0 < progress.arrived_bytes < 100_000_000
+        assert progress.window_bytes > 0
+        assert np.isnan(progress.rate_bps)
+        assert network.open_messages == 1
+        outcome = network.finish()
+    assert outcome.counters["flows_finished"] == 0
+    assert np.isnan(outcome.tables["flows"]["fct_ns"]).tolist() == [True]
+
+
+WRONG: list[tuple[str, dict[str, Any]]] = [
+    ("src: there is no host 8", {"src": 8}),
+    ("src has -1 to -1", {"src": -1}),
+    ("bytes: 9223372036854775808 are more", {"size_bytes": 2**63}),
+    ("give whole numbers", {"size_bytes": 1.5}),
+    ("delay_ns has -1", {"delay_ns": -1.0}),
+    ("delay_ns has nan", {"delay_ns": float("nan")}),
+    ("delay_ns has ", {"delay_ns": 1e300}),
+    ("traffic_class has 256", {"traffic_class": 256}),
+    ("channel has", {"channel": 2**32}),
+]
+
+
+@pytest.mark.parametrize(("said", "wrong"), WRONG, ids=[said for said, _ in WRONG])
+def test_what_callers_get_wrong_is_an_error_and_changes_nothing(said: str, wrong: dict[str, Any]) -> None:
+    with packetloom.Network(FABRIC) as network:
+        with pytest.raises(ArgumentError, match=re.escape(said)):
+            network.send(**({"src": 0, "dst": 1, "size_bytes": 1} | wrong))
+        assert network.open_messages == 0
+        assert network.next() is None
+
+
+def test_batches_are_sent_whole_or_not_at_all() -> None:
+    with packetloom.Network(FABRIC) as network:
+        with pytest.raises(ArgumentError, match="dst: there is no host 9"):
+            network.send_many([0, 1], [1, 9], 5)
+        with pytest.raises(ArgumentError, match=r"src has the shape \(2,\); give one number, or 3"):
+            network.send_many([0, 1], [1, 2, 3], 5)
+        assert network.open_messages == 0
+        assert len(network.send_many([], 1, 5)) == 0
+        network.timer(10.0)
+        assert network.next() is not None
+        with pytest.raises(ArgumentError, match="has passed"):
+            network.timer(9.0)
+
+
+def test_a_closed_network_and_another_threads_call_are_errors() -> None:
+    network = packetloom.Network(FABRIC)
+    network.close()
+    for use in (network.next, network.finish, lambda: network.send(0, 1, 1), lambda: network.hosts):
+        with pytest.raises(ArgumentError, match="was closed"):
+            use()
+    busy = packetloom.Network(FABRIC)
+    busy.send(0, 1, 300_000_000)
+    errors: list[str] = []
+    started = threading.Event()
+
+    def simulate() -> None:
+        started.set()
+        while True:
+            try:
+                return print(len(busy.run()))
+            except ArgumentError:
+                continue
+
+    thread = threading.Thread(target=simulate)
+    thread.start()
+    started.wait()
+    while thread.is_alive() and not errors:
+        try:
+            busy.send(0, 1, 1)
+        except ArgumentError as error:
+            errors.append(str(error))
+    thread.join()
+    assert errors == ["another thread uses this network; use it from one at a time"]
+
+
+def test_scenarios_that_no_program_can_drive_are_refused() -> None:
+    workload = {"workload": [{"sizes": "web-search"}], "run": {"loads": [0.5], "flows": 1}}
+    with pytest.raises(ScenarioError, match="whoever opens a network sends its traffic"):
+        packetloom.Network(FABRIC | workload)
+    with pytest.raises(ScenarioError, match="this spans 2 cases"):
+        packetloom.Network(FABRIC | {"run": {"seeds": 2}})
+    with pytest.raises(PacketloomError, match="there is no such file"):
+        packetloom.Network("nowhere.toml")
+    fault = {"kind": "link-down", "between": ["host0", "switch0"], "at": "1us"}
+    scheme = FABRIC["scheme"][0] | {"transport": {"kind": "dctcp", "max_rto": "1ms"}}
+    with packetloom.Network(FABRIC | {"scheme": [scheme], "fault": [fault]}) as network:
+        network.send(0, 1, 1_000_000)
+        with pytest.raises(StalledError, match="no progress"):
+            network.next()
