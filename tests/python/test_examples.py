@@ -20,7 +20,15 @@ ROOT = Path(__file__).parents[2]
 SCENARIOS = sorted((ROOT / "examples").glob("*.toml"))
 
 
-@pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda path: path.stem)
+LARGE = ("gpt-16k",)
+"""Examples whose check takes a minute."""
+
+
+@pytest.mark.parametrize(
+    "scenario",
+    [pytest.param(one, marks=pytest.mark.slow) if one.stem in LARGE else one for one in SCENARIOS],
+    ids=lambda path: path.stem,
+)
 def test_passes_check_without_a_warning(scenario: Path) -> None:
     done = packetloom("check", scenario)
     assert done.returncode == 0, done.stderr

@@ -184,20 +184,15 @@ def _best(answer: Answer, measure: Measure, here: Condition, *, is_first: bool =
         yield f"{_capital(here.where)}, none" if here.where else "None"
         yield " finished." if stopped else f" has a {measure.title}."
         return
+    if outcome.kind == "alone":
+        yield from _of_one(answer, measure, here, ranked[0][0])
+        return
     first, mean = ranked[0][0], measure.mean(ranked[0][0], here)
     assert mean is not None
     is_range = outcome.kind == "alike" and any(_up_to(measure, here, outcome.leaders))
     half = None if is_range else measure.half(first, here)
     value = Number(said_within(mean, half, measure.unit), Row(measure.name, here, first))
     where = f"{here.where}{_as_elsewhere(answer, measure)}"
-    if outcome.kind == "alone":
-        yield f"{_capital(where)}, the " if where else "The "
-        yield f"{measure.title} of "
-        yield Name(first)
-        yield " is "
-        yield value
-        yield "."
-        return
     if outcome.kind == "drifting":
         yield from _no_best(answer, measure, here)
         return
@@ -231,6 +226,36 @@ def _best(answer: Answer, measure: Measure, here: Condition, *, is_first: bool =
     elif others:
         yield "; "
         yield from _beside(answer, measure, here, others[-1], first, has=" has ")
+    yield "."
+
+
+def _of_one(answer: Answer, measure: Measure, here: Condition, entity: str) -> Iterator[Part]:
+    """What the only one has; of several conditions, under which it is lowest and highest."""
+
+    def value(there: Condition) -> Number:
+        mean = means[there]
+        return Number(said_within(mean, measure.half(entity, there), measure.unit), Row(measure.name, there, entity))
+
+    found = {one: measure.mean(entity, one) for one in answer.question.conditions}
+    means = {one: mean for one, mean in found.items() if mean is not None}
+    low, high = min(means, key=means.__getitem__), max(means, key=means.__getitem__)
+    is_flat = said(means[low], measure.unit) == said(means[high], measure.unit)
+    yield f"{_capital(here.where)}, the " if is_flat and here.where else "The "
+    yield f"{measure.title} of "
+    yield Name(entity)
+    if is_flat:
+        yield " is "
+        yield value(here)
+        yield f"{_as_elsewhere(answer, measure)}."
+        return
+    yield f" is lowest {low.where}, "
+    yield value(low)
+    yield f", and highest {high.where}, "
+    yield value(high)
+    if means[low] > 0:
+        yield ": "
+        yield Number(f"{means[high] / means[low]:.2f}", Row(measure.name, high, entity))
+        yield " times that"
     yield "."
 
 
