@@ -248,6 +248,7 @@ ALSO: dict[str, tuple[dict[str, Json], list[Json] | None]] = {
         for one in ("powertcp", "theta-powertcp")
     },
     **{f"transport/{one}.min_rate": ({}, ["5Gbps", "9Gbps"]) for one in ("powertcp", "theta-powertcp")},
+    "transport/sird.min_window_network": ({"own.gain": 1.0}, [1.0, 0.9]),
     "transport/hpcc.pint_base": ({"own.variant": "hpcc-ns3", "own.base_rtt": "20us"}, None),
     "transport/python-rate.base_rtt": ({"own.window": "bdp"}, None),
     "transport/syn.pack": ({"own.lengths": "bimodal"}, None),

@@ -5,6 +5,7 @@
 //! | `line_rate.rs` | pFabric's senders at line rate, the shortest here |
 //! | `ndp/` | receivers that pull: `sender.rs`, `receiver.rs`, the pull queue `pacer.rs` |
 //! | `homa/`, `phost/` | receivers that grant or send tokens to the shortest messages |
+//! | `sird/` | receivers that give credit from a budget, and senders that tell them when they have too much |
 //! | `fastpass/` | an arbiter host that allocates timeslots |
 
 #![cfg_attr(
@@ -17,6 +18,7 @@ mod homa;
 mod line_rate;
 mod ndp;
 mod phost;
+mod sird;
 
 use packetloom_control as control;
 use packetloom_core::{engine, flow, narrow, packet, prefetch, routing, spec, topology, units};
@@ -30,4 +32,5 @@ packetloom_transport::family! {
     fastpass::Fastpass,
     homa::Homa,
     phost::PHost,
+    sird::Sird,
 }

@@ -44,6 +44,7 @@ mod queues;
 mod rdma;
 mod routing;
 mod several_links;
+mod sird;
 mod stall;
 mod steady;
 mod theory;

@@ -11,7 +11,7 @@ use packetloom::{central, queue, transport};
 use std::collections::BTreeMap;
 
 /// Transport, queue, routing.
-const SCHEMES: [(&str, &str, &str); 65] = [
+const SCHEMES: [(&str, &str, &str); 66] = [
     ("tcp", r#"{ kind = "drop-tail", capacity = "225KB" }"#, "ecmp"),
     ("tcp", r#"{ kind = "drop-tail", capacity = "5 packets" }"#, "ecmp"),
     ("cubic", r#"{ kind = "drop-tail", capacity = "100KB" }"#, "ecmp"),
@@ -111,6 +111,11 @@ const SCHEMES: [(&str, &str, &str); 65] = [
     (
         "phost",
         r#"{ kind = "classes", strict = 8, queue = "drop-tail", port = { kind = "drop-tail", capacity = "60KB" } }"#,
+        "spray-random",
+    ),
+    (
+        "sird",
+        r#"{ kind = "classes", strict = 2, queue = "drop-tail", port = { kind = "ecn", capacity = "60KB", mark_above = "12KB" } }"#,
         "spray-random",
     ),
     ("eqds", r#""ndp""#, "oblivious"),
@@ -430,6 +435,7 @@ fn hosts_send_what_they_say(case: &Case, outcome: &Outcome, context: &str) {
         "dcqcn",
         "homa",
         "phost",
+        "sird",
         "eqds",
         "uec",
     ];

@@ -52,6 +52,8 @@ MARKING_LOSSLESS = LOSSLESS | {"ecn_min": Threshold(40_000, 150_000), "ecn_max":
 STRICT = {"kind": "classes", "strict": 8, "queue": "drop-tail", "port": DROP_TAIL}
 PIAS = {"kind": "classes", "strict": 3, "queue": "drop-tail"}
 PIAS_PORT = {"kind": "ecn", "capacity": Buffer(225_000), "mark_above": Buffer(90_000)}
+TWO_CLASSES = {"kind": "classes", "strict": 2, "queue": "drop-tail"}
+SIRD_PORT = {"kind": "ecn", "capacity": Buffer(225_000), "mark_above": Buffer(12_300)}
 UEC = {"kind": "ndp", "capacity": Buffer(36_000), "ecn_min": Buffer(7_500), "ecn_max": Buffer(29_000)}
 
 DEPLOYED_GBPS = 100
@@ -77,6 +79,7 @@ RECIPES: dict[str, Recipe] = {
     "fastpass": Recipe("Fastpass", {"kind": "pfabric", "capacity": Buffer(36_000)}, "spray-round-robin"),
     "homa": Recipe("Homa", STRICT, "spray-random"),
     "phost": Recipe("pHost", {"kind": "pfabric", "capacity": Buffer(36_000)}, "spray-random"),
+    "sird": Recipe("SIRD", TWO_CLASSES | {"port": SIRD_PORT}, "spray-random"),
     "rcp": Recipe("RCP", DROP_TAIL),
     "d3": Recipe("D3", DROP_TAIL),
     "pdq": Recipe("PDQ", DROP_TAIL, {"kind": "ecmp", "symmetric": True}),

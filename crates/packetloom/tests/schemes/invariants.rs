@@ -164,6 +164,8 @@ const POOL: &str = r#"mss = "1460B", header = "40B", ack = "40B", recovery = "ir
 
 const HOMA: &str = r#"mss = "1460B", header = "40B", ack = "40B", blind_header = "0B", blind = "8760B", cutoffs_from = "seen""#;
 
+const SIRD: &str = r#"mss = "1460B", header = "40B", ack = "40B""#;
+
 const PYTHON: &str = r#"file = "class.py", class = "Any", max_rto = "4ms", max_window = 40"#;
 const RATE: &str =
     r#"file = "class.py", class = "RateControl", mss = "1460B", header = "40B", ack = "40B", rto = "1ms""#;
@@ -283,6 +285,19 @@ const HELD: &[Held] = &[
         ..windowed("homa", r#"variant = "homa-ns3", mss = "1460B", header = "40B", ack = "40B""#, LEVELS)
     },
     Held { may: May::LinkFree, ..windowed("phost", "", PFABRIC) },
+    Held { may: May::LinkFree, ..windowed("sird", SIRD, STRICT) },
+    Held {
+        may: May::LinkFree,
+        ..windowed(
+            "sird",
+            r#"mss = "1460B", header = "40B", ack = "40B", receiver_policy = "round-robin", priorities = 1, unscheduled = 0.0, budget = 1.0"#,
+            SHORT,
+        )
+    },
+    Held {
+        may: May::Granted,
+        ..windowed("sird", r#"variant = "nwsim", mss = "1460B", header = "40B", ack = "40B""#, STRICT)
+    },
     rdma("roce", GO_BACK_N, May::LinkFree),
     rdma("roce", IRN, May::LinkFree),
     Held { bears: Bears::Marks, queue: ROOMY, ..rdma("roce", UC, May::LinkFree) },
