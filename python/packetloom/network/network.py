@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import IntEnum
 from pathlib import Path
 from types import TracebackType
@@ -248,14 +248,7 @@ class Network:
         flows = dict(outcome.tables["flows"])
         ids = flows["flow_id"]
         flows |= {name: values[ids] for name, values in labels.items()}
-        outcome = Outcome(
-            tables={**outcome.tables, "flows": flows},
-            counters=outcome.counters,
-            fingerprint=outcome.fingerprint,
-            version=outcome.version,
-            build=outcome.build,
-            warnings=outcome.warnings,
-        )
+        outcome = replace(outcome, tables={**outcome.tables, "flows": flows})
         if folder is not None:
             _write(folder, outcome, case)
         return outcome

@@ -8,6 +8,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+import numpy as np
 import polars as pl
 
 from packetloom.common.percentiles import p99
@@ -85,6 +86,11 @@ def by_label(values: Iterable[tuple[CaseRow, float]]) -> dict[str, PerSeed]:
     for row, value in values:
         found[row.label].append((row.seed, value))
     return found
+
+
+def mean(column: str) -> Statistic:
+    """The mean over the flows that finished."""
+    return lambda flows: float(np.nanmean(flows[column].to_numpy()))
 
 
 def tail(column: str) -> Statistic:

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import polars as pl
 
 from packetloom.reproduce.balance import measure
-from packetloom.reproduce.balance.measure import by_scheme, mean, of_flows, share, total
+from packetloom.reproduce.balance.measure import by_scheme, of_flows, share, total
 from packetloom.reproduce.claims import Claim, Measured
 from packetloom.reproduce.measure import (
     NO_LIMIT,
@@ -22,6 +22,7 @@ from packetloom.reproduce.measure import (
     chosen,
     interval_of,
     listed,
+    mean,
     per_case,
     ratio,
     tail,

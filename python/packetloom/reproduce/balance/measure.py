@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-import numpy as np
 import polars as pl
 
 from packetloom.reproduce.measure import PerSeed, Statistic, per_case
@@ -33,11 +32,6 @@ def of_flows(results: Results, columns: Sequence[str], statistic: Statistic) -> 
 def counted(results: Results, counter: str) -> ByScheme:
     """A counter of each case that has it."""
     return by_scheme((row, row.counters[counter]) for row in results.rows() if counter in row.counters)
-
-
-def mean(column: str) -> Statistic:
-    """The mean over the flows that finished."""
-    return lambda flows: float(np.nanmean(flows[column].to_numpy()))
 
 
 def total(column: str) -> Statistic:

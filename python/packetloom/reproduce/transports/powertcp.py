@@ -22,6 +22,7 @@ from packetloom.reproduce.measure import (
     chosen,
     interval_of,
     listed,
+    mean,
     of_flows,
     per_case,
     ratio,
@@ -172,16 +173,12 @@ def circuits(_: Runs) -> Sequence[Measured]:
 
 def paced_only(runs: Runs) -> Iterator[Measured]:
     """PW6."""
-    for name, statistic in (("mean", _mean), ("p99", tail("slowdown"))):
+    for name, statistic in (("mean", mean("slowdown")), ("p99", tail("slowdown"))):
         found: dict[str, PerSeed] = by_label(of_flows(runs["web-search"], ("slowdown",), statistic))
         paced = ratio(found[PACED], found[SIMULATOR], PACED)
         yield paced.measured(f"{name} slowdown, paced only / with its window", within(1.0, 0.1))
         for scheme in (PACED, SIMULATOR):
             yield interval_of(found[scheme], scheme).beside(f"{scheme}: {name} slowdown")
-
-
-def _mean(flows: pl.DataFrame) -> float:
-    return float(np.nanmean(flows["slowdown"].to_numpy()))
 
 
 PAPER = "PowerTCP (NSDI 2022)"
