@@ -20,6 +20,7 @@ SIMULATORS = {
     "abm_ns3": "ABM's authors",
     "hpcc_ns3": "HPCC's ns-3",
     "powertcp_ns3": "PowerTCP's ns-3",
+    "sird_ns2": "SIRD's ns-2",
     "conweave_ns3": "ConWeave's ns-3",
     "homa_ns3": "Homa's ns-3",
     "ns2": "ns-2",

@@ -41,6 +41,7 @@ PEERS = {
     "abm_ns3": "ABM's authors: ABM, dynamic thresholds",
     "hpcc_ns3": "HPCC's ns-3",
     "powertcp_ns3": "PowerTCP's ns-3: PowerTCP, theta-PowerTCP, HPCC",
+    "sird_ns2": "SIRD's ns-2",
     "conweave_ns3": "ConWeave's ns-3",
     "homa_ns3": "Homa's ns-3",
     "ns2": "ns-2: pFabric, DCTCP, TCP",

@@ -22,6 +22,7 @@ from packetloom.validate.peers.link_delays import link_delay_comparisons
 from packetloom.validate.peers.ns3 import ns3_comparisons
 from packetloom.validate.peers.omnet import omnet_comparisons
 from packetloom.validate.peers.powertcp import powertcp_comparisons
+from packetloom.validate.peers.sird import sird_comparisons
 from packetloom.validate.peers.sprayed import sprayed_comparisons
 
 
@@ -38,6 +39,7 @@ def peer_comparisons() -> list[Check]:
         *abm_comparisons(),
         *hpcc_comparisons(),
         *powertcp_comparisons(),
+        *sird_comparisons(),
         *conweave_comparisons(),
         *homa_comparisons(),
         *astra_sim_comparisons(),

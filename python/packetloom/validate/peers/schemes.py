@@ -45,6 +45,7 @@ SCHEMES: Mapping[str, Mapping[str, Schemes]] = {
         "theta-PowerTCP": ("transport theta-powertcp", *_RDMA),
         "HPCC": ("transport hpcc", *_RDMA),
     },
+    "sird_ns2": {"SIRD": ("transport sird", "queue classes", "routing spray-random")},
     "conweave_ns3": {
         name: (*_BALANCED, f"routing {name.lower()}") for name in ("ECMP", "DRILL", "LetFlow", "CONGA", "ConWeave")
     },
