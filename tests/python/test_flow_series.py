@@ -49,6 +49,7 @@ def samples(flow: int, window: Sequence[float], arrived: Sequence[int]) -> dict[
         "rate_gbps": [NAN] * count,
         "rtt_ns": [NAN] * count,
         "arrived_bytes": list(arrived),
+        "in_flight_bytes": [int(one) for one in window],
         "retransmissions": [0] * count,
     }
 
@@ -74,6 +75,12 @@ def test_what_arrived_is_a_mean_over_stretches() -> None:
     assert of(found, flow_series.DELIVERED) == ([0.0, 5000.0, 10000.0], [8.0, 4.0, 4.0])
     few = flow_series.flows_over_time(Made(TCP=samples(0, [1e3] * 4, [0, 1, 2, 3])))
     assert of(few, flow_series.DELIVERED) == ([], [])
+
+
+def test_of_a_sender_that_is_told_of_no_arrival_is_drawn_what_it_sent() -> None:
+    found = flow_series.flows_over_time(Made(SIRD=samples(0, [1e3 * at for at in range(6)], [0] * 6)))
+    assert of(found, flow_series.SENT) == ([0.0, 5000.0], [8.0, 8.0])
+    assert of(found, flow_series.DELIVERED) == ([], [])
 
 
 def test_only_the_first_seed_is_drawn_and_long_lines_are_thinned() -> None:
@@ -157,8 +164,9 @@ def lines_of(drawn: Chart, statistic: str) -> list[Curve]:
 
 def test_the_figure_has_a_panel_for_each_quantity_and_a_line_for_each_flow(results: Results, tmp_path: Path) -> None:
     drawn = chart("flows-over-time", results)
-    assert drawn.values("statistic") == flow_series.ORDER
-    lines = {name: [mark.label for mark in lines_of(drawn, name)] for name in flow_series.ORDER}
+    known = [name for name in flow_series.ORDER if name != flow_series.SENT]
+    assert drawn.values("statistic") == known
+    lines = {name: [mark.label for mark in lines_of(drawn, name)] for name in known}
     assert lines["window (KB)"] == ["TCP, flow 0", "TCP, flow 1"]
     assert lines["rate (Gb/s)"] == ["DCQCN, flow 0", "DCQCN, flow 1"]
     assert len(lines[flow_series.DELIVERED]) == 4
@@ -169,7 +177,7 @@ def test_the_figure_has_a_panel_for_each_quantity_and_a_line_for_each_flow(resul
     alone = chart("flows-over-time", ran(tmp_path / "alone", TCP, flows=[0, 1]))
     colours = [mark.look.colour for mark in lines_of(alone, "window (KB)")]
     assert len(set(colours)) == 2
-    assert alone.values("statistic") == [name for name in flow_series.ORDER if name != "rate (Gb/s)"]
+    assert alone.values("statistic") == [name for name in known if name != "rate (Gb/s)"]
 
 
 def test_without_samples_it_says_what_to_write(tmp_path: Path) -> None:

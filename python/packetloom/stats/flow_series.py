@@ -28,7 +28,8 @@ QUANTITIES = {
     "sent again (packets)": pl.col("retransmissions").cast(pl.Float64),
 }
 DELIVERED = "delivered (Gb/s)"
-ORDER = ["window (KB)", "rate (Gb/s)", DELIVERED, "RTT (us)", "sent again (packets)"]
+SENT = "sent (Gb/s)"
+ORDER = ["window (KB)", "rate (Gb/s)", DELIVERED, SENT, "RTT (us)", "sent again (packets)"]
 
 
 def flows_over_time(results: SomeResults) -> pl.DataFrame:
@@ -36,7 +37,8 @@ def flows_over_time(results: SomeResults) -> pl.DataFrame:
 
     The statistics are the window, the rate, the round-trip time and the packets sent again, as the sender had them;
     each is there if any of the schemes has it, and holds until its next time. DELIVERED is what arrived meanwhile, as
-    far as the sender knows, in each of some stretches of time.
+    far as the sender knows, in each of some stretches of time. A sender that was never told of anything has SENT
+    instead: SIRD's is told of whole messages alone.
     """
     cases = list(_first_seeds(results))
     flows = [
@@ -49,7 +51,7 @@ def flows_over_time(results: SomeResults) -> pl.DataFrame:
     points = min(MOST_POINTS, max(FEWEST_POINTS, MOST_POINTS_TOGETHER // len(flows)))
     frames = []
     for label, load, flow, own in flows:
-        lines = {name: _held(own, value, points) for name, value in QUANTITIES.items()} | {DELIVERED: _delivered(own)}
+        lines = {name: _held(own, value, points) for name, value in QUANTITIES.items()} | _over_stretches(own)
         for name, line in lines.items():
             keys = {"label": label, "load": load, "flow": flow, "statistic": name}
             types = {"load": pl.Float64, "flow": pl.Int64}
@@ -82,12 +84,14 @@ def _held(samples: pl.DataFrame, value: pl.Expr, points: int) -> pl.DataFrame:
     return changes.filter((pl.int_range(pl.len()) % step == 0) | is_last) if step > 1 else changes
 
 
-def _delivered(samples: pl.DataFrame) -> pl.DataFrame:
-    """What arrived over time, in Gb/s: a mean over each of some stretches."""
+def _over_stretches(samples: pl.DataFrame) -> dict[str, pl.DataFrame]:
+    """What arrived over time, or was sent if nothing is known to have arrived, in Gb/s: means over some stretches."""
+    arrived = samples["arrived_bytes"]
+    name, so_far = (DELIVERED, arrived) if (arrived != 0).any() else (SENT, samples["in_flight_bytes"])
     stretches = min(MOST_MEANS, (samples.height - 1) // FEWEST_SAMPLES_OF_A_MEAN)
     if stretches < 1:
-        return pl.DataFrame(schema={"time_ns": pl.Float64, "value": pl.Float64})
+        return {name: pl.DataFrame(schema={"time_ns": pl.Float64, "value": pl.Float64})}
     at = np.linspace(0, samples.height - 1, stretches + 1).round().astype(int)
-    time, arrived = (samples[name].to_numpy()[at].astype(float) for name in ("time_ns", "arrived_bytes"))
-    gbps = np.diff(arrived) * 8 / np.diff(time)
-    return pl.DataFrame({"time_ns": time, "value": np.append(gbps, gbps[-1])})
+    time, until = (column.to_numpy()[at].astype(float) for column in (samples["time_ns"], so_far))
+    gbps = np.diff(until) * 8 / np.diff(time)
+    return {name: pl.DataFrame({"time_ns": time, "value": np.append(gbps, gbps[-1])})}
