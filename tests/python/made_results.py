@@ -37,6 +37,41 @@ class Runs(Results):
         return [{"id": "", "parameters": parameters} for parameters, _ in self.made]
 
 
+class Sampled(Runs):
+    """Cases of ports, by (node, peer), with what each sent and had waiting in each microsecond, in a class if any."""
+
+    def __init__(self, *cases: tuple[dict[str, Any], dict[tuple[str, str, int], pl.DataFrame]]) -> None:
+        super().__init__(*((parameters, {}) for parameters, _ in cases))
+        self.of_ports = [ports for _, ports in cases]
+
+    def partitions(self, name: TableName, columns: Sequence[str] | None = None) -> Iterator[tuple[CaseRow, pa.Table]]:
+        assert columns is not None
+        for row in self.rows():
+            yield row, self.of(name, row).select(columns).to_arrow()
+
+    def part(self, name: TableName, row: CaseRow, columns: Sequence[str] | None = None) -> pa.Table | None:
+        assert columns is not None
+        return self.of(name, row).select(columns).to_arrow()
+
+    def of(self, name: TableName, row: CaseRow) -> pl.DataFrame:
+        ports = self.of_ports[[one.parameters for one in self.rows()].index(row.parameters)]
+        names = list(dict.fromkeys((node, peer) for node, peer, _ in ports))
+        if name == "ports":
+            return pl.DataFrame(
+                {"port": range(len(names)), "node": [n for n, _ in names], "peer": [p for _, p in names]}
+            )
+        return pl.concat(
+            samples.with_columns(pl.lit(names.index((node, peer))).alias("port"), pl.lit(klass).alias("class"))
+            for (node, peer, klass), samples in ports.items()
+        )
+
+
+def samples(sent: Sequence[float], waiting: Sequence[float] | None = None) -> pl.DataFrame:
+    waiting = [0.0] * len(sent) if waiting is None else waiting
+    times = [1000.0 * place for place in range(len(sent))]
+    return pl.DataFrame({"time_ns": times, "tx_bytes": sent, "data_bytes": sent, "queue_bytes": waiting})
+
+
 def _row(parameters: Mapping[str, Any]) -> CaseRow:
     return CaseRow("", {"load": 0.8, "seed": 1, **parameters}, {}, "", "", ())
 

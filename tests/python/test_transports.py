@@ -1,14 +1,12 @@
 """The claims on transports of 2017 to 2025: each number on samples, queues and flows made by hand."""
 
-from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 import polars as pl
-import pyarrow as pa
 import pytest
 
-from made_results import Runs, failing, runs, values
+from made_results import Runs, Sampled, failing, runs, samples, values
 from packetloom.reproduce import PAPERS, PAPERS_FOLDER
 from packetloom.reproduce.claims import Claim, Finding, judge
 from packetloom.reproduce.transports import PAPER, measure
@@ -25,7 +23,6 @@ from packetloom.reproduce.transports.powertcp import (
     TIMELY,
 )
 from packetloom.scenario.plan import read_plan
-from packetloom.store.case_rows import CaseRow, TableName
 
 pytestmark = pytest.mark.unaudited
 
@@ -34,41 +31,6 @@ LINE_BYTES_PER_US = 12_500.0
 
 def claim_of(id: str) -> Claim:
     return next(claim for claim in PAPER.claims if claim.id == id)
-
-
-class Sampled(Runs):
-    """Cases of ports, by (node, peer), with what each sent and had waiting in each microsecond, in a class if any."""
-
-    def __init__(self, *cases: tuple[dict[str, Any], dict[tuple[str, str, int], pl.DataFrame]]) -> None:
-        super().__init__(*((parameters, {}) for parameters, _ in cases))
-        self.of_ports = [ports for _, ports in cases]
-
-    def partitions(self, name: TableName, columns: Sequence[str] | None = None) -> Iterator[tuple[CaseRow, pa.Table]]:
-        assert columns is not None
-        for row in self.rows():
-            yield row, self.of(name, row).select(columns).to_arrow()
-
-    def part(self, name: TableName, row: CaseRow, columns: Sequence[str] | None = None) -> pa.Table | None:
-        assert columns is not None
-        return self.of(name, row).select(columns).to_arrow()
-
-    def of(self, name: TableName, row: CaseRow) -> pl.DataFrame:
-        ports = self.of_ports[[one.parameters for one in self.rows()].index(row.parameters)]
-        names = list(dict.fromkeys((node, peer) for node, peer, _ in ports))
-        if name == "ports":
-            return pl.DataFrame(
-                {"port": range(len(names)), "node": [n for n, _ in names], "peer": [p for _, p in names]}
-            )
-        return pl.concat(
-            samples.with_columns(pl.lit(names.index((node, peer))).alias("port"), pl.lit(klass).alias("class"))
-            for (node, peer, klass), samples in ports.items()
-        )
-
-
-def samples(sent: Sequence[float], waiting: Sequence[float] | None = None) -> pl.DataFrame:
-    waiting = [0.0] * len(sent) if waiting is None else waiting
-    times = [1000.0 * place for place in range(len(sent))]
-    return pl.DataFrame({"time_ns": times, "tx_bytes": sent, "data_bytes": sent, "queue_bytes": waiting})
 
 
 def flows(by_scheme: dict[str, dict[str, list[Any]]]) -> Runs:
@@ -217,12 +179,12 @@ def test_drain_times_are_held_to_the_bound_of_their_class(rate: float, verdict: 
 def test_claims_of_what_is_not_built_are_listed_and_not_judged() -> None:
     ids = [claim.id for claim in PAPER.claims]
     assert len(set(ids)) == len(ids)
-    unbuilt = {"SI": "SIRD", "XP": "ExpressPass", "DP": "dcPIM", "AE": "Aeolus", "BF": "BFC", "FG": "Floodgate"}
+    unbuilt = {"XP": "ExpressPass", "DP": "dcPIM", "AE": "Aeolus", "BF": "BFC", "FG": "Floodgate"}
     for claim in PAPER.claims:
         if claim.id[:2] in unbuilt:
             found = judge(claim, {})
             assert (found.verdict, found.reason) == ("not comparable", f"{unbuilt[claim.id[:2]]} is not built.")
-    for id in ("PW5", "AB3"):
+    for id in ("SI5", "SI6", "PW5", "AB3"):
         assert judge(claim_of(id), {}).verdict == "not comparable"
 
 

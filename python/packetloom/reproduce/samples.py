@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 import polars as pl
 
@@ -18,6 +20,13 @@ def port_samples(results: Results, chosen: pl.Expr) -> list[tuple[CaseRow, pl.Da
         (row, polars_frame(table).join(names.filter(chosen), "port"))
         for names, (row, table) in zip(ports, series, strict=True)
     ]
+
+
+def largest_queues(results: Results) -> Iterator[tuple[CaseRow, float]]:
+    """The most bytes that waited before any host."""
+    for row, table in results.partitions("ports", ("peer", "queue_max_bytes")):
+        ports = polars_frame(table).filter(pl.col("peer").str.starts_with("host"))
+        yield row, float(ports.select(pl.col("queue_max_bytes").max()).item())
 
 
 def rates_gbps(of_ports: pl.DataFrame, since: float) -> list[float]:

@@ -24,6 +24,7 @@ from packetloom.reproduce.measure import (
     ratio,
     within,
 )
+from packetloom.reproduce.samples import largest_queues
 from packetloom.store.case_rows import CaseRow
 
 HOMA, PFABRIC, PHOST, NDP = "Homa", "pFabric", "pHost", "NDP"
@@ -152,7 +153,7 @@ def queues(runs: Runs) -> Iterator[Measured]:
     """HO6."""
     for experiment in WORKLOADS:
         loads = sorted({row.load for row in runs[experiment].rows() if row.load is not None})
-        largest = measure.largest_queues(runs[experiment])
+        largest = largest_queues(runs[experiment])
         highest = [(row.seed, most / 1e3) for row, most in largest if row.load == loads[-1]]
         name = f"{experiment.upper()} at 0.8: largest queue before a host, KB"
         yield interval_of(highest, name).measured(name, (0.0, 250.0))

@@ -87,13 +87,6 @@ def smallest_half(flows: pl.DataFrame) -> pl.Series:
     return flows.filter(pl.col("size_bytes") <= median)["slowdown"].drop_nans()
 
 
-def largest_queues(results: Results) -> Iterator[tuple[CaseRow, float]]:
-    """The most bytes that waited before any host."""
-    for row, table in results.partitions("ports", ("peer", "queue_max_bytes")):
-        ports = polars_frame(table).filter(pl.col("peer").str.starts_with("host"))
-        yield row, float(ports.select(pl.col("queue_max_bytes").max()).item())
-
-
 def carried(results: Results) -> Iterator[tuple[CaseRow, float]]:
     """The share of the links to hosts that was used in the second half, without framing."""
     for row, table in results.partitions("series", ("port", "time_ns", "tx_bytes")):

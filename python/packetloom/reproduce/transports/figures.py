@@ -12,7 +12,7 @@ from packetloom.reproduce import PaperFigure
 from packetloom.reproduce.measure import Runs, axis_number, per_case
 from packetloom.reproduce.samples import port_samples
 from packetloom.reproduce.transports.abm import MOST_NS
-from packetloom.reproduce.transports.measure import ROUND_TRIP_NS, drain_times, to_receiver
+from packetloom.reproduce.transports.measure import ROUND_TRIP_NS, drain_times, outstanding_credit, to_receiver
 from packetloom.reproduce.transports.powertcp import (
     ARRIVALS_NS,
     BURST_NS,
@@ -24,11 +24,13 @@ from packetloom.reproduce.transports.powertcp import (
     THETA,
     TIMELY,
 )
+from packetloom.reproduce.transports.sird import BDP_BYTES, OF_RECEIVERS, RECEIVERS
 from packetloom.stats.curves import style_at
 
 COMPARED = (POWERTCP, SIMULATOR, THETA, HPCC, DCQCN, TIMELY)
 LOOKS = {scheme: style_at(place) for place, scheme in enumerate(COMPARED)}
 SHOWN_NS = 500_000.0
+CREDIT_OVER_NS = 10_000.0
 POINTS = 200
 
 
@@ -105,7 +107,22 @@ def draining(runs: Runs) -> list[Panel]:
     return panels
 
 
+def shared_sender(runs: Runs) -> list[Panel]:
+    """SI3: of one seed."""
+    panels: dict[str, Panel] = {}
+    for row, ports in port_samples(runs["sird-shared-sender"], OF_RECEIVERS):
+        curves = []
+        for place, host in enumerate(RECEIVERS):
+            credit = outstanding_credit(ports, host)
+            shown = credit.group_by((pl.col("time_ns") // CREDIT_OVER_NS).alias("nth"), maintain_order=True).mean()
+            over_bdp = (shown["credit_bytes"] / BDP_BYTES).to_list()
+            curves.append(Curve(host, style_at(place), (shown["time_ns"] / 1e3).to_list(), over_bdp, points=False))
+        panels.setdefault(row.scheme, Panel(row.scheme, "us", "credit outstanding, BDPs", curves))
+    return list(panels.values())
+
+
 FIGURES = (
+    PaperFigure("SI3", "two receivers share a sender", ("sird-shared-sender",), shared_sender, columns=3),
     PaperFigure("PW1", "the tail of short flows", ("web-search",), short_flows),
     PaperFigure("PW2", "ten flows join one", ("burst",), bursts),
     PaperFigure("PW3", "four flows, one after another", ("fairness",), shares, columns=3),

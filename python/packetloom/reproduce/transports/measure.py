@@ -15,6 +15,9 @@ RECEIVER = "host0"
 TO_RECEIVER = pl.col("peer") == RECEIVER
 # Between two racks of 32 hosts at 100 Gb/s: 8 x 1 us, and a packet of 1090 B and its answer of 88 B on four links.
 ROUND_TRIP_NS = 8_235.6
+# SIRD's packets, as ports count them and on the wire; and how long the last link to a host takes at 100 Gb/s.
+DATA_BYTES, CREDIT_BYTES, WIRE_BYTES = 1_500, 46, 1_538
+LAST_LINK_NS = 1_250 + WIRE_BYTES * 8 / 100
 
 
 def to_receiver(results: Results) -> list[tuple[CaseRow, pl.DataFrame]]:
@@ -55,6 +58,28 @@ def even_after_ns(found: pl.DataFrame, since_ns: float, least: float) -> float:
     ends, uneven = found["time_ns"].to_numpy(), np.flatnonzero(found["jain"].to_numpy() < least)
     settled = min(int(uneven[-1]) + 1, len(ends) - 1) if len(uneven) else 0
     return float(ends[settled]) - since_ns
+
+
+def outstanding_credit(ports: pl.DataFrame, receiver: str) -> pl.DataFrame:
+    """The bytes that a receiver of SIRD's had given to its only sender and nothing had come for, sample by sample."""
+    given = _sent_by(ports.filter(pl.col("node") == receiver)) / CREDIT_BYTES
+    came = _sent_by(ports.filter(pl.col("peer") == receiver)) / DATA_BYTES
+    times = ports["time_ns"].unique().sort().to_numpy().astype(float)
+    # A sample has what was sent until the next one.
+    ends = np.append(times[1:], 2 * times[-1] - times[-2])
+    packets = np.interp(times, ends, given) - np.interp(times - LAST_LINK_NS, ends, came)
+    return pl.DataFrame({"time_ns": times, "credit_bytes": packets * WIRE_BYTES})
+
+
+def _sent_by(port: pl.DataFrame) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+    return np.cumsum(port.sort("time_ns")["tx_bytes"].to_numpy().astype(float))
+
+
+def largest(values: pl.Series) -> float:
+    """The largest of some numbers, of which there are some."""
+    most = values.max()
+    assert isinstance(most, int | float)
+    return float(most)
 
 
 def drain_times(results: Results) -> list[tuple[CaseRow, pl.DataFrame]]:

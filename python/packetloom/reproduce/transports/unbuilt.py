@@ -24,62 +24,6 @@ class Unbuilt:
     claims: tuple[tuple[str, str, str, str], ...]
 
 
-SIRD = Unbuilt(
-    "SIRD",
-    "NSDI 2025",
-    (
-        (
-            "SI1",
-            "an incast of scheduled or asked-for messages holds the receiver's ToR port short and the link full",
-            f"{SIMULATOR}: 50 of 100 KB, 18 packets, last byte after 431.9 us",
-            "peak ≤ 30 packets; last finish within 2 %",
-        ),
-        (
-            "SI2",
-            "an incast of unscheduled messages, each up to one BDP, queues their sum less what drains: 8 of 20 KB",
-            CODE,
-            "peak 120 to 160 KB",
-        ),
-        (
-            "SI3",
-            "informed overcommitment: a sender that two receivers share holds BDP + SThr of credit in all, so that a "
-            "third sender can use the rest of either downlink",
-            f"{ABSTRACT}; {SIMULATOR}: 137 KB",
-            "sum ≤ 1.6 BDP with the mark, ≥ 1.9 BDP without",
-        ),
-        (
-            "SI4",
-            "balanced traffic at equal load: SIRD's peak ToR queue is far below Homa's",
-            f"{ABSTRACT}: 12 times; {SIMULATOR}: 174 against 641 KB",
-            "≥ 2 times lower on every W4 list",
-        ),
-        (
-            "SI5",
-            "against dcPIM: utilisation 9 % higher, buffering 43 % lower, tail latency 46 % lower",
-            f"{ABSTRACT}; {SIMULATOR}: p99 of all flows 3.91 against 5.35",
-            "tail: SIRD lower; not the buffering",
-        ),
-        (
-            "SI6",
-            "against ExpressPass: tail latency about 10 times lower, utilisation up to 26 % higher",
-            f"{ABSTRACT}; {SIMULATOR}: p99 of one packet 1.18 against 49.2",
-            "p99 ≥ 5 times lower",
-        ),
-        (
-            "SI7",
-            "works without priorities: removing them costs little above one BDP, much in the tail of the smallest",
-            ABSTRACT,
-            "mean slowdown above 100 KB within 10 %; p99 of the smallest ≥ 2 times higher",
-        ),
-        (
-            "SI8",
-            "B trades queue for throughput: 1.0, 1.5, 2.5 BDP",
-            f"{MEMORY}; {SIMULATOR}: 198 KB at 1.5",
-            "order of both; peak at 2.5 ≥ 1.3 times that at 1.5",
-        ),
-    ),
-)
-
 EXPRESSPASS = Unbuilt(
     "ExpressPass",
     "SIGCOMM 2017",
