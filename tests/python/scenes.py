@@ -54,6 +54,15 @@ OVER: dict[str, tuple[Json, Json]] = {
     "phost": ({"kind": "pfabric", "capacity": "36KB"}, "spray-random"),
     "pias": ({"kind": "classes", "strict": 8, "queue": "drop-tail", "port": MARKING | {"capacity": "60KB"}}, None),
     "homa": ({"kind": "classes", "strict": 8, "queue": "drop-tail"}, "spray-random"),
+    "dcpim": (
+        {
+            "kind": "classes",
+            "strict": 8,
+            "queue": "drop-tail",
+            "port": {"kind": "drop-tail", "capacity": "60KB"},
+        },
+        "spray-round-robin",
+    ),
     "sird": ({"kind": "classes", "strict": 2, "queue": "drop-tail", "port": MARKING}, "spray-random"),
     "ndp": ("ndp", "permutation"),
     "daq": ("daq", SYMMETRIC),

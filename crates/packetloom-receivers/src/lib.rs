@@ -5,6 +5,7 @@
 //! | `line_rate.rs` | pFabric's senders at line rate, the shortest here |
 //! | `ndp/` | receivers that pull: `sender.rs`, `receiver.rs`, the pull queue `pacer.rs` |
 //! | `homa/`, `phost/` | receivers that grant or send tokens to the shortest messages |
+//! | `dcpim/` | receivers that are matched with senders in rounds, and clock tokens over channels |
 //! | `sird/` | receivers that give credit from a budget, and senders that tell them when they have too much |
 //! | `fastpass/` | an arbiter host that allocates timeslots |
 
@@ -13,6 +14,7 @@
     allow(clippy::cast_possible_truncation, clippy::cast_possible_wrap, clippy::cast_sign_loss)
 )]
 
+mod dcpim;
 mod fastpass;
 mod homa;
 mod line_rate;
@@ -21,7 +23,7 @@ mod phost;
 mod sird;
 
 use packetloom_control as control;
-use packetloom_core::{engine, flow, narrow, packet, prefetch, routing, spec, topology, units};
+use packetloom_core::{engine, flow, narrow, packet, prefetch, random, routing, spec, topology, units};
 use packetloom_transport::{
     Scheme, Sending, finished, flow_table, packet_format, priority, reassembly, seq_set,
 };
@@ -29,6 +31,7 @@ use packetloom_transport::{
 packetloom_transport::family! {
     line_rate::LineRate,
     ndp::Ndp,
+    dcpim::DcPim,
     fastpass::Fastpass,
     homa::Homa,
     phost::PHost,

@@ -14,6 +14,7 @@ mod common;
 mod connections;
 mod critical_path;
 mod daq;
+mod dcpim;
 mod deadlines;
 mod determinism;
 mod fastpass;

@@ -128,6 +128,7 @@ fn fingerprints_are_pinned_for_every_scheme() {
         ("flowtune", DROP_TAIL, "ecmp", "ac2d0ddae913e6ba"),
         ("homa", STRICT, "spray-random", "b79aa6fb85b462df"),
         ("phost", PFABRIC, "spray-round-robin", "001c4ef34bdb459b"),
+        ("dcpim", STRICT, "spray-round-robin", "d2771649154b2fe4"),
         ("sird", STRICT, "spray-random", "c281bdb2380a7317"),
         ("ideal", DROP_TAIL, "ecmp", "dea4337e79d8db94"),
         ("max-min", DROP_TAIL, "ecmp", "6585624790485f58"),

@@ -11,7 +11,7 @@ use packetloom::{central, queue, transport};
 use std::collections::BTreeMap;
 
 /// Transport, queue, routing.
-const SCHEMES: [(&str, &str, &str); 66] = [
+const SCHEMES: [(&str, &str, &str); 67] = [
     ("tcp", r#"{ kind = "drop-tail", capacity = "225KB" }"#, "ecmp"),
     ("tcp", r#"{ kind = "drop-tail", capacity = "5 packets" }"#, "ecmp"),
     ("cubic", r#"{ kind = "drop-tail", capacity = "100KB" }"#, "ecmp"),
@@ -112,6 +112,11 @@ const SCHEMES: [(&str, &str, &str); 66] = [
         "phost",
         r#"{ kind = "classes", strict = 8, queue = "drop-tail", port = { kind = "drop-tail", capacity = "60KB" } }"#,
         "spray-random",
+    ),
+    (
+        "dcpim",
+        r#"{ kind = "classes", strict = 8, queue = "drop-tail", port = { kind = "drop-tail", capacity = "60KB" } }"#,
+        "spray-round-robin",
     ),
     (
         "sird",
@@ -436,6 +441,7 @@ fn hosts_send_what_they_say(case: &Case, outcome: &Outcome, context: &str) {
         "homa",
         "phost",
         "sird",
+        "dcpim",
         "eqds",
         "uec",
     ];

@@ -79,6 +79,7 @@ RECIPES: dict[str, Recipe] = {
     "fastpass": Recipe("Fastpass", {"kind": "pfabric", "capacity": Buffer(36_000)}, "spray-round-robin"),
     "homa": Recipe("Homa", STRICT, "spray-random"),
     "phost": Recipe("pHost", {"kind": "pfabric", "capacity": Buffer(36_000)}, "spray-random"),
+    "dcpim": Recipe("dcPIM", STRICT, "spray-round-robin"),
     "sird": Recipe("SIRD", TWO_CLASSES | {"port": SIRD_PORT}, "spray-random"),
     "rcp": Recipe("RCP", DROP_TAIL),
     "d3": Recipe("D3", DROP_TAIL),

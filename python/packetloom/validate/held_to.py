@@ -21,6 +21,7 @@ SIMULATORS = {
     "hpcc_ns3": "HPCC's ns-3",
     "powertcp_ns3": "PowerTCP's ns-3",
     "sird_ns2": "SIRD's ns-2",
+    "dcpim": "dcPIM's simulator",
     "conweave_ns3": "ConWeave's ns-3",
     "homa_ns3": "Homa's ns-3",
     "ns2": "ns-2",

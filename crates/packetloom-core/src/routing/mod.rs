@@ -92,6 +92,8 @@ enum Chooser {
 struct NodeInfo<'a> {
     tier: u8,
     hosts: u32,
+    /// Its ports that do not lead down.
+    up_ports: u32,
     has_tables: bool,
     seed: u64,
     /// The node's random numbers.
@@ -169,18 +171,28 @@ const ROUTINGS: &[Made<Routing>] = &[
             kind: "spray-round-robin",
             doc: "Packets take the next hops in turn.",
             source: "pFabric §3: each switch blindly sprays packets among all shortest-path next hops in round-robin fashion",
-            params: &[&[Param {
-                name: "per",
-                kind: Kind::Choice(&["destination", "source", "switch"]),
-                default: Fallback::Value("destination"),
-                doc: "Whose turn is counted: one counter per destination host, per source host, or one for all.",
-                source: "pFabric's own ns-2 code: per destination",
-                acts: ALWAYS,
-            }]],
+            params: &[&[
+                Param {
+                    name: "per",
+                    kind: Kind::Choice(&["destination", "source", "switch"]),
+                    default: Fallback::Value("destination"),
+                    doc: "Whose turn is counted: one counter per destination host, per source host, or one for all.",
+                    source: "pFabric's own ns-2 code: per destination",
+                    acts: ALWAYS,
+                },
+                Param {
+                    name: "begins",
+                    kind: Kind::Choice(&["first", "random"]),
+                    default: Fallback::Value("first"),
+                    doc: "Where each counter begins: at the first next hop, or at any.",
+                    source: "packetloom; the simulators of YAPS's family: at random (Queue::spray_counter)",
+                    acts: ALWAYS,
+                },
+            ]],
             check: anything,
         },
         how: Routing::by_switches(Chooser::SwitchByPacket, |values, node| {
-            if node.is_switch() { Policy::round_robin(values, node.hosts) } else { by_flow(node) }
+            if node.is_switch() { Policy::round_robin(values, node) } else { by_flow(node) }
         }),
     },
     Made {
@@ -525,6 +537,11 @@ impl Router {
     /// flow (or subflow) keeps to one. Where sources choose the paths, `code` says how they write them.
     pub fn new(topology: &Topology, id: u32, routing: &Values, code: Option<&PathCode>, seed: u64) -> Router {
         let node = &topology.nodes[id as usize];
+        let reach = match topology.routes() {
+            Some(_) => Reach { hosts_per_port: 1, ..Reach::default() },
+            None => node.reach,
+        };
+        let up_ports = narrow::<u32>(node.ports.len()) - reach.down_ports;
         let policy = match code {
             Some(PathCode::UpPorts(digits)) => Policy::Source(digits[usize::from(node.tier)]),
             Some(PathCode::Places(_)) => {
@@ -535,13 +552,9 @@ impl Router {
                 let (tier, hosts, has_tables) = (node.tier, topology.hosts, topology.routes().is_some());
                 let ids = &topology.ids[..];
                 let id = ids.get(id as usize).copied().unwrap_or(id);
-                let node = NodeInfo { tier, hosts, has_tables, seed, stream, id, ids };
+                let node = NodeInfo { tier, hosts, up_ports, has_tables, seed, stream, id, ids };
                 (spec::how(ROUTINGS, &routing.kind).policy)(routing, &node)
             }
-        };
-        let reach = match topology.routes() {
-            Some(_) => Reach { hosts_per_port: 1, ..Reach::default() },
-            None => node.reach,
         };
         let policy = match topology.routes() {
             Some(routes) => {
@@ -555,7 +568,7 @@ impl Router {
             hosts: reach.hosts,
             ports_per_host_q40: (1_u64 << 40) / u64::from(reach.hosts_per_port) + 1,
             first_up_port: reach.down_ports,
-            up_ports: narrow::<u32>(node.ports.len()) - reach.down_ports,
+            up_ports,
             policy,
         }
     }
@@ -650,14 +663,19 @@ impl Policy {
         }
     }
 
-    fn round_robin(routing: &Values, hosts: u32) -> Policy {
+    fn round_robin(routing: &Values, node: &NodeInfo<'_>) -> Policy {
         let each = [
             ("switch", (Per::Switch, 1)),
-            ("source", (Per::Source, hosts)),
-            ("destination", (Per::Destination, hosts)),
+            ("source", (Per::Source, node.hosts)),
+            ("destination", (Per::Destination, node.hosts)),
         ];
         let (per, counters) = routing.meaning("per", &each);
-        Policy::RoundRobin { turns: vec![0; counters as usize], per }
+        let mut turns = vec![0; counters as usize];
+        if routing.meaning("begins", &[("first", false), ("random", true)]) {
+            let mut random = node.stream.clone();
+            turns.fill_with(|| random.below(node.up_ports));
+        }
+        Policy::RoundRobin { turns, per }
     }
 
     #[inline]

@@ -164,6 +164,8 @@ const POOL: &str = r#"mss = "1460B", header = "40B", ack = "40B", recovery = "ir
 
 const HOMA: &str = r#"mss = "1460B", header = "40B", ack = "40B", blind_header = "0B", blind = "8760B", cutoffs_from = "seen""#;
 
+const DCPIM: &str = r#"mss = "1460B", header = "40B", ack = "40B", alpha = 2.0"#;
+
 const SIRD: &str = r#"mss = "1460B", header = "40B", ack = "40B""#;
 
 const PYTHON: &str = r#"file = "class.py", class = "Any", max_rto = "4ms", max_window = 40"#;
@@ -285,6 +287,15 @@ const HELD: &[Held] = &[
         ..windowed("homa", r#"variant = "homa-ns3", mss = "1460B", header = "40B", ack = "40B""#, LEVELS)
     },
     Held { may: May::LinkFree, ..windowed("phost", "", PFABRIC) },
+    Held { may: May::LinkFree, ..windowed("dcpim", DCPIM, LEVELS) },
+    Held {
+        may: May::LinkFree,
+        ..windowed(
+            "dcpim",
+            r#"variant = "yapsdc", mss = "1460B", header = "40B", ack = "40B", channels = 1, short = 0.0"#,
+            LEVELS,
+        )
+    },
     Held { may: May::LinkFree, ..windowed("sird", SIRD, STRICT) },
     Held {
         may: May::LinkFree,

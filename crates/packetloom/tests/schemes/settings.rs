@@ -116,6 +116,7 @@ pub const SETTINGS: &[Setting] = &[
     Setting { flows: FEWER, ..on_rack("homa", "blind = \"5840B\", window = \"7KB\"", LEVELS) },
     Setting { flows: FEWER, ..on_rack("phost", "", PFABRIC) },
     Setting { flows: FEW, ..on_rack("sird", "", STRICT) },
+    Setting { flows: FEW, ..on_rack("dcpim", "bdp = 6", LEVELS) },
     Setting { flows: RDMA, ..on_rack("roce", "rto = \"20us\"", SHORT) },
     Setting { variant: "uc", flows: RDMA, ..on_rack("roce", "recovery = \"none\"", SHORT) },
     Setting {

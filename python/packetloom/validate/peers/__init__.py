@@ -11,6 +11,7 @@ from pathlib import Path
 from packetloom.validate.comparison import Check
 from packetloom.validate.peers.abm import abm_comparisons
 from packetloom.validate.peers.conweave import balanced_comparison_of, conweave_comparisons
+from packetloom.validate.peers.dcpim import dcpim_comparisons
 from packetloom.validate.peers.flow_lists import flow_list_comparisons
 from packetloom.validate.peers.homa import homa_comparisons
 from packetloom.validate.peers.hpcc import comparison_of, hpcc_comparisons
@@ -40,6 +41,7 @@ def peer_comparisons() -> list[Check]:
         *hpcc_comparisons(),
         *powertcp_comparisons(),
         *sird_comparisons(),
+        *dcpim_comparisons(),
         *conweave_comparisons(),
         *homa_comparisons(),
         *astra_sim_comparisons(),

@@ -46,6 +46,7 @@ SCHEMES: Mapping[str, Mapping[str, Schemes]] = {
         "HPCC": ("transport hpcc", *_RDMA),
     },
     "sird_ns2": {"SIRD": ("transport sird", "queue classes", "routing spray-random")},
+    "dcpim": {"dcPIM": ("transport dcpim", "queue classes", *_IN_TURN)},
     "conweave_ns3": {
         name: (*_BALANCED, f"routing {name.lower()}") for name in ("ECMP", "DRILL", "LetFlow", "CONGA", "ConWeave")
     },
