@@ -64,7 +64,7 @@ def test_the_demo_prints_the_table_beside_it(tmp_path: Path) -> None:
     block = (ROOT / "examples/README.md").read_text().split("    Slowdown at load 0.5\n")[1].split("\n\nAt load 0.5")[0]
     rows = [line.split() for line in block.splitlines() if re.search(r"\d\.\d", line)]
     assert len(rows) == 5
-    done = packetloom("run", ROOT / "examples" / "demo.toml", "-o", tmp_path / "results")
+    done = packetloom("run", ROOT / "examples" / "demo.toml", "-o", tmp_path / "results", COLUMNS="80")
     assert done.returncode == 0, done.stderr
     printed = [line.split() for line in done.stdout.split("Slowdown at load 0.5")[1].splitlines()]
     assert [row for row in rows if row not in printed] == []

@@ -283,7 +283,8 @@ def test_networks_are_never_averaged_and_the_roofline_is_explained(tmp_path: Pat
 def test_the_names_of_a_grid_can_be_read_in_a_narrow_terminal() -> None:
     points = [f"Ultra Ethernet, topology.oversubscription {over}, no fault" for over in (1, 2)]
     buses = {Kind("all-reduce", network): [1346.0, 1390.0] for network in ("scale-up", "fabric")}
-    found = [Speed(one, None, 0, [14.7e6, 15.2e6], [1.53, 1.58], [5.1e6, 5.6e6], buses) for one in points]
+    took, exposed = [14.7e6, 15.2e6], [5.1e6, 5.6e6]
+    found = [Speed(one, None, 0, took=took, ratios=[1.53, 1.58], exposed=exposed, buses=buses) for one in points]
     console = Console(width=80, file=StringIO(), color_system=None)
     print_jobs(found, console)
     lines = console.file.getvalue().splitlines()  # type: ignore[attr-defined]
@@ -291,6 +292,24 @@ def test_the_names_of_a_grid_can_be_read_in_a_narrow_terminal() -> None:
     for words in ("Ultra Ethernet, ", "oversubscription ", "1, no fault "):
         assert any(line.lstrip().startswith(words) for line in lines)
     assert any(line.rstrip().endswith("(fabric)") for line in lines)
+
+
+def test_the_last_axis_of_a_wide_grid_has_a_line_for_each_value() -> None:
+    """Not names that are broken over seven lines, as "DCTCP, / oversubscription / 4, / arrivals.algorithm / ring"."""
+    buses = {Kind("all-reduce", "fabric"): [393.0, 394.0]}
+    key, took = "workload.arrivals.algorithm", [14.7e6, 15.2e6]
+    found = [
+        Speed(f"DCTCP, oversubscription {over}, {axis}", None, 0, (key, axis), took, [1.5, 1.6], took, buses)
+        for over in (1, 4)
+        for axis in ("arrivals.algorithm ring", "arrivals.algorithm halving-doubling")
+    ]
+    console = Console(width=70, file=StringIO(), color_system=None)
+    print_jobs(found, console)
+    text = console.file.getvalue()  # type: ignore[attr-defined]
+    assert all(f"Jobs: DCTCP, oversubscription {over}" in text for over in (1, 4))
+    starts = [line.split()[0] for line in text.splitlines() if line.strip()]
+    assert starts.count("ring") == starts.count("halving-doubling") == starts.count("algorithm") == 2
+    assert "exposed" not in text, "nothing is computed: all of it is exposed"
 
 
 @pytest.mark.parametrize("what", ["payload of a packet", "acknowledgements", "buffer of a switch's port"])

@@ -11,6 +11,8 @@ from packetloom.report.measures import Condition, Measure, Question
 from packetloom.stats.steadiness.diagnosis import LEVEL, Steadiness
 from packetloom.stats.summary import ALL_SIZES
 
+MUCH_LONGER = 1.1
+"""Arrivals of other lengths than this ratio are said to be of several."""
 MOST_NAMED = 2
 Point = tuple[str, Condition, Steadiness]
 Piece = tuple[Literal["text", "name", "number"], str, tuple[str, Condition] | None]
@@ -42,7 +44,8 @@ def not_steady(question: Question) -> Iterator[Piece]:
     found = [point for point in points(question) if point[2].steady is False] + by_size(question, False)
     if not found:
         return
-    arrivals = max(one.arrivals_ns for _, _, one in found)
+    arrivals = [one.arrivals_ns for _, _, one in found]
+    shortest, longest = min(arrivals), max(arrivals)
     yield "text", "Not steady: ", None
     for place, (entity, condition, one) in enumerate(found[:MOST_NAMED]):
         yield "text", "; " if place else "", None
@@ -52,7 +55,11 @@ def not_steady(question: Question) -> Iterator[Piece]:
         yield from _what(one, (entity, condition))
     if len(found) > MOST_NAMED:
         yield "text", f"; and {len(found) - MOST_NAMED} more case{'s' if len(found) > MOST_NAMED + 1 else ''}", None
-    yield "text", f". Arrivals last {said(arrivals, 'ns')}: what follows holds for that time alone.", None
+    if longest > MUCH_LONGER * shortest:
+        lasting, time = f"{said(shortest, 'ns')} to {said(longest, 'ns')}", "these times"
+    else:
+        lasting, time = said(longest, "ns"), "that time"
+    yield "text", f". Arrivals last {lasting}: what follows holds for {time} alone.", None
 
 
 def _what(one: Steadiness, place: tuple[str, Condition]) -> Iterator[Piece]:

@@ -36,7 +36,7 @@ class Column:
         if self.metric == "unfinished":
             return "un-\nfin-\nished"
         if self.metric == "steady":
-            return "st-\nea-\ndy"
+            return "\n\nsteady"
         if self.statistic != "mean":
             return f"\n\n{self.statistic}"
         over = "all\nflows" if self.bin == ALL_SIZES else self.bin.replace(", ", ",\n")
@@ -151,6 +151,7 @@ def print_results(statistics: pl.DataFrame, console: Console, bins: Sequence[Siz
             break
     for table in tables:
         console.print(table)
+        console.print()
     most, fewest = int(statistics["seeds"].max() or 0), int(statistics["seeds"].min() or 0)  # type: ignore[arg-type]
     seeds = f"{most}" if fewest in (0, most) else f"up to {most}"
     if most < 2:
@@ -168,7 +169,13 @@ def print_results(statistics: pl.DataFrame, console: Console, bins: Sequence[Siz
 def _table(statistics: pl.DataFrame, load: float | None, columns: Sequence[Column], *, intervals: bool) -> Table:
     title = "Slowdown" if load is None else f"Slowdown at load {load:g}"
     table = Table(
-        title=title, box=box.SIMPLE_HEAD, title_justify="left", title_style="bold", pad_edge=False, padding=(0, 1, 0, 0)
+        title=title,
+        box=box.SIMPLE_HEAD,
+        title_justify="left",
+        title_style="bold",
+        show_edge=False,
+        pad_edge=False,
+        padding=(0, 1, 0, 0),
     )
     table.add_column("\n\nscheme", min_width=9, overflow="fold")
     for column in columns:

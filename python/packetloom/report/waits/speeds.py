@@ -7,7 +7,7 @@ the fabric.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import polars as pl
 from rich import box
@@ -15,12 +15,12 @@ from rich.console import Console
 from rich.table import Table
 
 from packetloom.common.confidence import half_interval
-from packetloom.common.quantities import said_within, significant
+from packetloom.common.quantities import axis_text, said_within, significant
 from packetloom.report.waits.tables import labelled
 from packetloom.stats.collectives import Kind, bus_gbps, exposed_ns, operations_of
 from packetloom.stats.curves import SomeResults, as_list
 from packetloom.stats.perftest import SHOWN, perftest
-from packetloom.store.case_rows import CaseRow
+from packetloom.store.case_rows import EVERY_CASE_HAS, CaseRow
 from packetloom.store.results import Results
 
 MOST_KINDS = 4
@@ -46,6 +46,8 @@ class Speed:
     label: str
     load: float | None
     source: int
+    axis: tuple[str, str] = ("", "")
+    """The last axis of its grid: its key, and with its value as the label ends."""
     took: list[float] = field(default_factory=list)
     ratios: list[float] = field(default_factory=list)
     exposed: list[float] = field(default_factory=list)
@@ -95,7 +97,9 @@ def _add_perftests(found: Mapping[tuple[str, float | None, int], Speed], several
 
 
 def _speed(found: dict[tuple[str, float | None, int], Speed], label: str, row: CaseRow, source: int) -> Speed:
-    return found.setdefault((label, row.load, source), Speed(label, row.load, source))
+    axes = [(key, value) for key, value in row.parameters.items() if key not in EVERY_CASE_HAS and value is not None]
+    axis = (axes[-1][0], axis_text(*axes[-1])) if axes and label == row.label else ("", "")
+    return found.setdefault((label, row.load, source), Speed(label, row.load, source, axis))
 
 
 def _chosen(operations: pl.DataFrame) -> list[str]:
@@ -121,6 +125,7 @@ def table_of(found: Sequence[Speed]) -> tuple[list[str], list[list[str]]]:
     has_networks = len({kind.network for kind in kinds}) > 1
     has_sources = len({one.source for one in found}) > 1
     has_loads = len({one.load for one in found}) > 1
+    computes = _some_compute(found)
     shown = kinds[:MOST_KINDS]
     header = [
         "scheme",
@@ -141,7 +146,7 @@ def table_of(found: Sequence[Speed]) -> tuple[list[str], list[list[str]]]:
             f"{one.load:g}" if has_loads and one.load is not None else "",
             _cell(one.took, "ns") or "did not finish",
             _cell(one.ratios, "ratio"),
-            _exposed(one),
+            _exposed(one) if computes else "",
             *(_cell(one.buses.get(kind, ()), "gbps") for kind in shown),
             _cell(one.rates, "gbps"),
             _cell(one.messages, "ratio"),
@@ -173,6 +178,11 @@ def _exposed(one: Speed) -> str:
     return f"{text} ({significant(100 * sum(one.exposed) / took, 2)} %)" if text and took else text
 
 
+def _some_compute(found: Sequence[Speed]) -> bool:
+    """Whether any job computes: all of a repetition is exposed communication where none does."""
+    return any(one.exposed != one.took for one in found)
+
+
 def notes_of(found: Sequence[Speed]) -> list[str]:
     """What the columns mean, as far as they are there."""
     kinds = len({kind for one in found for kind in one.buses})
@@ -180,7 +190,7 @@ def notes_of(found: Sequence[Speed]) -> list[str]:
     are_tests = any(one.rates for one in found)
     notes = [
         (any(one.ratios for one in found), ROOFLINE),
-        (True, EXPOSED),
+        (_some_compute(found), EXPOSED),
         (kinds > 0, BUS + left_out),
         (are_tests, RATE),
         (are_tests, LATENCY),
@@ -190,20 +200,43 @@ def notes_of(found: Sequence[Speed]) -> list[str]:
 
 def print_jobs(found: Sequence[Speed], console: Console) -> None:
     """The table of jobs, in the terminal."""
+    wide = console.options.update(max_width=1000)
     header, lines = table_of(found)
-    table = _table(header, lines, None)
-    if console.measure(table, options=console.options.update(max_width=1000)).maximum > console.width:
-        words = [len(word) for line in lines for word in line[0].split()]
-        table = _table(header, lines, min(max(words, default=LONGEST_WORD), LONGEST_WORD))
-    console.print(table)
+    if console.measure(_table("Jobs", header, lines, None), options=wide).maximum <= console.width:
+        parts = [("Jobs", header, lines)]
+    else:
+        parts = _by_last_axis(found) or [("Jobs", header, lines)]
+    for title, header, lines in parts:
+        words = [len(word) for text in (header[0], *(line[0] for line in lines)) for word in text.split()]
+        table = _table(title, header, lines, None)
+        if console.measure(table, options=wide).maximum > console.width:
+            table = _table(title, header, lines, min(max(words, default=LONGEST_WORD), LONGEST_WORD))
+        console.print(table)
     for note in notes_of(found):
         console.print(note, style="dim", markup=False)
 
 
-def _table(header: Sequence[str], lines: Sequence[Sequence[str]], name_width: int | None) -> Table:
+def _by_last_axis(found: Sequence[Speed]) -> list[tuple[str, list[str], list[list[str]]]]:
+    """A table for each scheme and point of all axes but the last, whose values are its lines; none without an axis."""
+    if len({key for key, _ in (one.axis for one in found)}) != 1 or not found[0].axis[0]:
+        return []
+    is_fault = found[0].axis[0].startswith("fault")
+    heading = "fault" if is_fault else found[0].axis[1].partition(" ")[0].rpartition(".")[2]
+    groups: dict[str, list[Speed]] = {}
+    for one in found:
+        head, text = one.label.removesuffix(f", {one.axis[1]}"), one.axis[1]
+        groups.setdefault(head, []).append(replace(one, label=text if is_fault else text.partition(" ")[2]))
+    tables = []
+    for head, group in groups.items():
+        header, lines = table_of(group)
+        tables.append((f"Jobs: {head.replace(', topology.', ', ')}", [heading, *header[1:]], lines))
+    return tables
+
+
+def _table(title: str, header: Sequence[str], lines: Sequence[Sequence[str]], name_width: int | None) -> Table:
     """With names as wide as they are, or broken into lines of this width."""
     table = Table(
-        title="Jobs",
+        title=title,
         box=box.SIMPLE_HEAD,
         title_justify="left",
         title_style="bold",
