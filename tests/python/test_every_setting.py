@@ -290,6 +290,7 @@ ALSO: dict[str, tuple[dict[str, Json], list[Json] | None]] = {
     "queue/cbfc.credit_size": ({}, ["1KB", "4KB"]),
     "queue/cbfc.packet_overhead": ({}, ["100B"]),
     "queue.ecn_by_rate": (TWO_RATES, None),
+    "queue/classes.port_marks": ({"scheme.0.transport": {"kind": "dctcp", "min_rto": "30us"}}, None),
     "buffer/ingress.egress_alpha": (
         {"scheme.0.queue.flow_control": {"kind": "pfc", "lossless": [2]}, "fault": None},
         [0.001, 0.01],
@@ -512,6 +513,7 @@ SET: dict[str, Json] = {
     "clock_error": "1us",
     "loss": 0.3,
     "ack_every": 4,
+    "port": MARKING | {"mark_above": "1packets"},
 }
 """Values of parameters that others need."""
 

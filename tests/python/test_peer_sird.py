@@ -29,7 +29,7 @@ def test_every_run_is_compared_and_has_its_peaks() -> None:
     peaks = runs.read_file("peaks.csv")["run"].to_list()
     assert {f"sird-{run}" for run in peaks} <= names
     assert {*LOADS} <= {*peaks}
-    # Where less waits between switches than is marked there, it makes no difference that none of ours marks.
+    # In none of them does a switch mark anything.
     assert max(runs.their_peak(run, runs.BETWEEN_SWITCHES) for run in peaks) < runs.MARK_BYTES
 
 

@@ -40,6 +40,7 @@ const BENCHES: &[Bench] = &[
     bench!("dcqcn-websearch-k8", "dcqcn-websearch-k8", threads: 1, runs: 1),
     bench!("hpcc-websearch-k8", "hpcc-websearch-k8", threads: 1, runs: 1),
     bench!("homa-websearch-k8", "homa-websearch-k8", threads: 1, runs: 1),
+    bench!("sird-websearch-k8", "sird-websearch-k8", threads: 1, runs: 1),
     bench!("ndp-permutation-k8", "ndp-permutation-k8", threads: 1, runs: 6),
     bench!("ndp-permutation-k16", "ndp-permutation-k16", threads: 1, runs: 6),
     bench!("nscc-reps-permutation-k8", "nscc-reps-permutation-k8", threads: 1, runs: 24),

@@ -80,7 +80,7 @@ RECIPES: dict[str, Recipe] = {
     "homa": Recipe("Homa", STRICT, "spray-random"),
     "phost": Recipe("pHost", {"kind": "pfabric", "capacity": Buffer(36_000)}, "spray-random"),
     "dcpim": Recipe("dcPIM", STRICT, "spray-round-robin"),
-    "sird": Recipe("SIRD", TWO_CLASSES | {"port": SIRD_PORT}, "spray-random"),
+    "sird": Recipe("SIRD", TWO_CLASSES | {"port": SIRD_PORT, "port_marks": "between-switches"}, "spray-random"),
     "rcp": Recipe("RCP", DROP_TAIL),
     "d3": Recipe("D3", DROP_TAIL),
     "pdq": Recipe("PDQ", DROP_TAIL, {"kind": "ecmp", "symmetric": True}),

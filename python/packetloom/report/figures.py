@@ -460,8 +460,8 @@ FIGURES: dict[str, Figure] = {
             "flows-over-time",
             "Flows over time",
             "What senders knew of single flows: window, rate and round-trip time, of schemes that have them; what "
-            "arrived, or was sent if the sender was notified of nothing; and packets sent again, summed up. Of the first "
-            "seed.",
+            "arrived, or was sent if the sender was notified of nothing; and packets sent again, summed up. Of the "
+            "first seed.",
             TIME,
             Axis(""),
             _flows_over_time,

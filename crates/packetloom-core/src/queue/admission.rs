@@ -358,6 +358,11 @@ impl Admission {
         }
     }
 
+    /// The same, and nothing is marked.
+    pub(super) fn without_marks(self) -> Admission {
+        Admission { marking: Marking::Never, ..self }
+    }
+
     /// Whether more waits than may.
     pub(super) fn is_exceeded_by(&self, queued: Occupancy) -> bool {
         self.capacity.exceeded_by(queued)

@@ -3,14 +3,17 @@
 //! Surplus round robin (Adiseshu, Parulkar and Varghese, SIGCOMM 1996) shares the link by bytes: a class sends while
 //! its balance is above zero, so which packet it sends is chosen only when the link is free.
 
-use super::{Admission, Buffer, Built, Env, Holds, Joined, Occupancy, Opening, Queue, Traits, Verdict};
+use super::{Admission, Buffer, Built, Env, Holds, Joined, Occupancy, Opening, Queue, Site, Traits, Verdict};
 use crate::narrow::{exact, narrow};
 use crate::packets::{PacketId, Packets};
-use crate::spec::{ALWAYS, Complaint, Component, Fallback, Kind, Made, Param, Value, Values};
+use crate::spec::{ALWAYS, Complaint, Component, Fallback, Kind, Made, Needs, Param, Value, Values};
 use std::collections::VecDeque;
 
 /// Added to a class's balance per turn and unit of weight: about one full packet, so that a turn is worth taking.
 const QUANTUM_BYTES: i64 = 1_500;
+
+const EVERYWHERE: &str = "everywhere";
+const BETWEEN_SWITCHES: &str = "between-switches";
 
 const COMPONENT: Component = Component {
     section: "queue",
@@ -49,6 +52,14 @@ const COMPONENT: Component = Component {
             doc: "What the port as a whole may hold and when it marks, all classes counted: a \"drop-tail\", \"ecn\" or \"red\" without a pool; left out: each class has its own rule only.",
             source: "PIAS, NSDI 2015, §4.2: per-port ECN",
             acts: ALWAYS,
+        },
+        Param {
+            name: "port_marks",
+            kind: Kind::Choice(&[EVERYWHERE, BETWEEN_SWITCHES]),
+            default: Fallback::Value(EVERYWHERE),
+            doc: "Where the rule of port marks: everywhere, or at ports from switch to switch alone.",
+            source: "packetloom; \"between-switches\": SIRD (NSDI 2025), the authors' ns-2: r2p2_ecn_at_core",
+            acts: &[Needs::Set("port")],
         },
         Param {
             name: "ties",
@@ -174,8 +185,9 @@ struct Class {
 pub struct Classes {
     classes: Vec<Class>,
     is_strict: bool,
-    /// The rule for all classes together.
+    /// The rule for all classes together, and whether it marks between switches alone.
     port: Admission,
+    marks_between_switches: bool,
     turn: usize,
     /// Whether the class whose turn it is has had its quantum.
     served: bool,
@@ -202,6 +214,7 @@ impl Classes {
             },
             is_strict: strict.is_some(),
             port: values.optional_component("port").map_or(Admission::UNLIMITED, |port| super::rule(&port)),
+            marks_between_switches: values.text("port_marks") == BETWEEN_SWITCHES,
             turn: 0,
             served: false,
             queued: Occupancy::default(),
@@ -273,6 +286,13 @@ impl Classes {
 }
 
 impl Holds for Classes {
+    fn place(&mut self, site: Site) {
+        let is_between_switches = site.is_switch && site.far_links.is_some();
+        if self.marks_between_switches && !is_between_switches {
+            self.port = self.port.without_marks();
+        }
+    }
+
     // A class number beyond the last counts as the last.
     fn put<H: Copy + Default>(&mut self, id: PacketId, _: Option<Opening>, env: &mut Env<'_, H>) -> Joined {
         let packet = env.packets.get_mut(id);
@@ -339,8 +359,17 @@ mod tests {
     use crate::queue::Counts;
     use crate::queue::testing::TestBuffer;
     use crate::random::{Purpose, Stream};
+    use crate::units::Rate;
 
     fn build(entries: impl IntoIterator<Item = (&'static str, Value)>) -> TestBuffer<()> {
+        let rate = Rate::from_gbps(10);
+        build_at(
+            entries,
+            Site { is_switch: true, rate, host_rate: rate, logs_pauses: false, far_links: None },
+        )
+    }
+
+    fn build_at(entries: impl IntoIterator<Item = (&'static str, Value)>, site: Site) -> TestBuffer<()> {
         let inner = [("capacity", Value::Absent), ("admits", Value::Text("what-fits".to_owned()))];
         let inner = inner.map(|(key, value)| (key.to_owned(), value)).into();
         let inner = Values { kind: "drop-tail".to_owned(), entries: inner };
@@ -349,10 +378,13 @@ mod tests {
             ("queue", Value::Component(inner)),
             ("ring", Value::Count(0)),
             ("ties", Value::Text("any".to_owned())),
+            ("port_marks", Value::Text(EVERYWHERE.to_owned())),
         ];
         let entries = absent.into_iter().chain(given).chain(entries);
         let entries = entries.map(|(key, value)| (key.to_owned(), value)).collect();
-        TestBuffer::new(Buffer::build(&Values { kind: "classes".to_owned(), entries }))
+        let mut buffer = Buffer::build(&Values { kind: "classes".to_owned(), entries });
+        Holds::place(&mut buffer, site);
+        TestBuffer::new(buffer)
     }
 
     fn classes(weights: [u64; 3]) -> TestBuffer<()> {
@@ -414,6 +446,37 @@ mod tests {
         let marked: Vec<bool> =
             std::iter::from_fn(|| classes.take(&mut stream)).map(|p| p.congestion_experienced).collect();
         assert_eq!(marked, [false, false, false, true]);
+    }
+
+    #[test]
+    fn a_rule_of_the_port_may_mark_between_switches_alone() {
+        let rule = [
+            ("capacity", Value::Absent),
+            ("admits", Value::Text("what-fits".to_owned())),
+            ("mark_above", Value::Bytes(0)),
+        ];
+        let rule = rule.map(|(key, value)| (key.to_owned(), value));
+        let marks = |port_marks: &str, is_switch, far_links| {
+            let port = Value::Component(Values { kind: "ecn".to_owned(), entries: rule.clone().into() });
+            let own = [
+                ("strict", Value::Count(2)),
+                ("port", port),
+                ("port_marks", Value::Text(port_marks.to_owned())),
+            ];
+            let rate = Rate::from_gbps(100);
+            let mut classes =
+                build_at(own, Site { is_switch, rate, host_rate: rate, logs_pauses: false, far_links });
+            let mut stream = Stream::new(1, Purpose::Queue, 0);
+            let mut put = || classes.put(Packet { ecn: Ecn::Ect0, ..packet(0, 1_000) }, 0, &mut stream).marks;
+            [put(), put()] == [0, 1]
+        };
+        // Of a host, from a switch to a host, and from one to another.
+        for (is_switch, far_links, between) in
+            [(false, Some(4), false), (true, None, false), (true, Some(4), true)]
+        {
+            assert!(marks(EVERYWHERE, is_switch, far_links));
+            assert_eq!(marks(BETWEEN_SWITCHES, is_switch, far_links), between);
+        }
     }
 
     fn packet(class: u8, size_bytes: u16) -> Packet<()> {

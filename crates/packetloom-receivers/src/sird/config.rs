@@ -130,7 +130,7 @@ pub const PARAMS: &[Param] = &[
         name: "ecn",
         kind: Holds::Flag,
         default: Fallback::Value("true"),
-        doc: "Whether switches may mark its packets. Its authors have ports between switches mark above 1.25 BDP, and those to hosts not at all.",
+        doc: "Whether switches may mark its packets. Its authors have ports between switches mark above 1.25 BDP, and those to hosts not at all: the queue is \"classes\" with port_marks = \"between-switches\".",
         source: "SIRD (NSDI 2025): NThr; the authors' ns-2: r2p2_ecn_threshold_min 82, r2p2_ecn_at_core",
         acts: ALWAYS,
     },

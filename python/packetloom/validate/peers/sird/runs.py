@@ -23,7 +23,7 @@ UNMARKED = "-unmarked"
 HOSTS_PER_LEAF = 8
 # Of a full packet, as its queues count it: payload, SIRD's, UDP's, IP's and Ethernet's headers.
 FRAME_BYTES = 1_518
-# Its switches mark between each other alone, above this; in no run does so much wait there.
+# What its ports between switches mark above; in no run does so much wait there.
 MARK_BYTES = 123_000
 BEFORE_HOSTS = "largest queue before a host in bytes"
 BETWEEN_SWITCHES = "largest queue between switches in bytes"
@@ -73,7 +73,7 @@ def scenario_of(run: str, folder: Path, *, seeds: int = SEEDS, **measure: Any) -
         write_text(path, read_run(run).drop("fct_ns").write_csv())
     except OSError as error:
         raise explain_os_error(error, f"{path}: cannot write the flow list") from None
-    transport = {"kind": "sird", "variant": "nwsim", "header": "60B", "ack": "64B", "ecn": False}
+    transport: dict[str, Any] = {"kind": "sird", "variant": "nwsim", "header": "60B", "ack": "64B"}
     if run.endswith(UNMARKED):
         transport["sender_mark"] = 1_000
     return {
@@ -91,7 +91,13 @@ def scenario_of(run: str, folder: Path, *, seeds: int = SEEDS, **measure: Any) -
             {
                 "name": "SIRD",
                 "transport": transport,
-                "queue": {"kind": "classes", "strict": 2, "queue": "drop-tail"},
+                "queue": {
+                    "kind": "classes",
+                    "strict": 2,
+                    "queue": "drop-tail",
+                    "port": {"kind": "ecn", "mark_above": f"{MARK_BYTES}B"},
+                    "port_marks": "between-switches",
+                },
                 "routing": "spray-random",
             }
         ],
