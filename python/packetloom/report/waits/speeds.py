@@ -220,17 +220,25 @@ def _by_last_axis(found: Sequence[Speed]) -> list[tuple[str, list[str], list[lis
     """A table for each scheme and point of all axes but the last, whose values are its lines; none without an axis."""
     if len({key for key, _ in (one.axis for one in found)}) != 1 or not found[0].axis[0]:
         return []
-    is_fault = found[0].axis[0].startswith("fault")
-    heading = "fault" if is_fault else found[0].axis[1].partition(" ")[0].rpartition(".")[2]
+    heading, _ = _heading_and_value(found[0].axis)
     groups: dict[str, list[Speed]] = {}
     for one in found:
-        head, text = one.label.removesuffix(f", {one.axis[1]}"), one.axis[1]
-        groups.setdefault(head, []).append(replace(one, label=text if is_fault else text.partition(" ")[2]))
+        head, (_, value) = one.label.removesuffix(f", {one.axis[1]}"), _heading_and_value(one.axis)
+        groups.setdefault(head, []).append(replace(one, label=value))
     tables = []
     for head, group in groups.items():
         header, lines = table_of(group)
         tables.append((f"Jobs: {head.replace(', topology.', ', ')}", [heading, *header[1:]], lines))
     return tables
+
+
+def _heading_and_value(axis: tuple[str, str]) -> tuple[str, str]:
+    """Of an axis' key and its text in a label, such as "arrivals.algorithm ring" or "no fault"."""
+    key, text = axis
+    if key.startswith("fault"):
+        return "fault", "none" if text.startswith("no ") else text.removeprefix("fault ")
+    name, _, value = text.partition(" ")
+    return name.rpartition(".")[2], value
 
 
 def _table(title: str, header: Sequence[str], lines: Sequence[Sequence[str]], name_width: int | None) -> Table:
