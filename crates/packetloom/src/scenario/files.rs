@@ -3,6 +3,7 @@
 //! runs.
 
 use super::hash;
+use super::quantity;
 use super::read::Reader;
 use super::suggest;
 use super::tree::{Entry, Item, Node};
@@ -74,6 +75,11 @@ impl Reader<'_> {
         } else if is_path(name) {
             let text = self.text_beside(name)?;
             (library.read)(&text).map_err(|(line, message)| format!("{name} line {line}: {message}"))?
+        } else if quantity::bytes(name).is_ok() {
+            return Err(format!(
+                "{name:?} is a size, and no distribution; for flows that all have it write \
+                 sizes = {{ kind = \"constant\", size = {name:?} }}"
+            ));
         } else {
             let message = suggest::unknown("flow sizes", name, &[kinds, &names].concat());
             return Err(format!("{message}; or write the path of a CDF file, such as \"sizes.csv\""));

@@ -334,6 +334,11 @@ fn sizes_may_be_the_name_of_a_distribution_or_of_a_file() {
          Known: constant, cdf, web-search, data-mining; or write the path of a CDF file, such as \"sizes.csv\""
     );
     assert_eq!(
+        said("\"15KB\""),
+        "fabric.toml:7: workload[0].sizes: \"15KB\" is a size, and no distribution; for flows that all have it write \
+         sizes = { kind = \"constant\", size = \"15KB\" }"
+    );
+    assert_eq!(
         said("\"falls.csv\""),
         "fabric.toml:7: workload[0].sizes: falls.csv line 2: the probabilities fall from 0.5 to 0.4; they must not"
     );
