@@ -39,6 +39,8 @@ pub struct Trial {
     goes_by_packets: bool,
     /// How many flows were tried, if they were not all.
     flows: Option<f64>,
+    /// When a case of this scheme ends, whatever is under way.
+    max_time: Time,
 }
 
 /// What a case costs.
@@ -67,6 +69,7 @@ impl Simulation {
         let fewest = if is_untold { FEWEST_HOPS_UNTOLD } else { FEWEST_HOPS };
         let hops = fewest.max(HOPS_PER_HOST * u64::from(self.hosts()));
         let flows = self.shorten_if_fluid();
+        let max_time = self.setting.max_time();
         let monitor = Monitor::until(hops, LONGEST);
         let clock = ThreadTime::now();
         let outcome = self.run_together(&monitor)?;
@@ -84,6 +87,7 @@ impl Simulation {
             // A controller may have planned for as long as the trial lasts: what crosses links is known, no packet has.
             goes_by_packets: rung == Fidelity::Packets && wire_bytes > 0 && packet_hops > 0,
             flows,
+            max_time,
         })
     }
 
@@ -118,10 +122,11 @@ impl Trial {
             return demand
                 .map(|demand| Cost { packet_hops: tried.packet_hops, ..tried.times(demand.flows / flows) });
         }
-        match demand.filter(|_| self.goes_by_packets) {
+        let cost = match demand.filter(|_| self.goes_by_packets) {
             Some(demand) => Some(tried.times((demand.wire_bytes / self.wire_bytes as f64).max(1.0))),
             None => (self.share_done >= LEAST_SHARE).then(|| tried.times(1.0 / self.share_done)),
-        }
+        };
+        cost.map(|cost| cost.until(self.max_time))
     }
 
     /// What another case costs whose scheme is the same, by what it has the network carry beside the case that was
@@ -130,11 +135,17 @@ impl Trial {
         let here = self.cost(own)?;
         let (Some(own), Some(other)) = (own, other) else { return Some(here) };
         let times = if own.wire_bytes > 0.0 { other.wire_bytes / own.wire_bytes } else { 1.0 };
-        Some(here.times(times))
+        Some(here.times(times).until(self.max_time))
     }
 }
 
 impl Cost {
+    /// The part of it that lies before the case ends.
+    fn until(self, end: Time) -> Cost {
+        let end_s = end.as_secs_f64();
+        if self.simulated_s > end_s { self.times(end_s / self.simulated_s) } else { self }
+    }
+
     /// So many times as much of all.
     fn times(self, times: f64) -> Cost {
         Cost {
@@ -143,5 +154,34 @@ impl Cost {
             simulated_s: self.simulated_s * times,
             flows: self.flows * times,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Flows of hours in a case of 20 ms: what they would send in hours is not sent.
+    #[test]
+    fn nothing_is_foreseen_beyond_the_time_to_stop() {
+        let trial = Trial {
+            packet_hops: 1_000,
+            wire_bytes: 1_000_000,
+            took: Duration::from_millis(10),
+            simulated: Time::from_us(2_000),
+            started: 4,
+            share_done: 0.1,
+            is_whole: false,
+            goes_by_packets: true,
+            flows: None,
+            max_time: Time::from_us(20_000),
+        };
+        let demand = |wire_bytes: f64| Some(Demand { flows: 4.0, wire_bytes, ..Demand::default() });
+        let hops = |cost: Option<Cost>| cost.map(|cost| cost.packet_hops.round());
+        assert_eq!(hops(trial.cost(demand(5e6))), Some(5_000.0), "all of it is sent");
+        assert_eq!(hops(trial.cost(demand(1e15))), Some(10_000.0), "ten times as long");
+        assert_eq!(hops(trial.cost_of_other(demand(5e6), demand(1e15))), Some(10_000.0));
+        let endless = Trial { max_time: Time::NEVER, ..trial };
+        assert_eq!(hops(endless.cost(demand(1e9))), Some(1e6));
     }
 }
