@@ -186,7 +186,7 @@ CLAIMS = (
         ("LB1",),
         choices="One of eight links has half of its rate; flows between leaves count.",
         explanation=(
-            "ECMP offers the slow link 28 Gb/s where it has 20, so its queue grows for as long as the run lasts: "
+            "ECMP offers the slow link 28 Gb/s where it has 20. So its queue grows for as long as the run lasts: "
             "100 ms at `--scale quick`, 400 ms at `--scale full`, whose ratio is larger."
         ),
     ),
