@@ -51,12 +51,12 @@ fn a_short_flow_takes_what_its_packets_take() {
 fn a_lone_long_flow_waits_for_a_round_and_has_no_gap_between_data_phases() {
     let list = [[0, 8, 2_920_000, 0]];
     let took = closed_ps(&flows("long", LEAF_SPINE, "", &list, ""));
-    // Asked for as the second round begins, taken at once as the third does, after an accept of 3.2 ns. A token's way and a
-    // packet's are 808 and 1300 ns.
+    // Asked for as the second round begins, taken at once as the third does, after an accept of 3.2 ns. A token's way
+    // and a packet's are 808 and 1300 ns.
     let first = 2 * ROUND_PS + 3_200 + 808_000;
     let least = first + 2_000 * 120_000 + 1_300_000 - 120_000 + 808_000;
-    // Each data phase of 70.03 packet times has 71 tokens, so they queue at the sender, and one in a phase expires; the last
-    // are asked for again.
+    // Each data phase of 70.03 packet times has 71 tokens, so they queue at the sender, and one in a phase expires; the
+    // last are asked for again.
     assert!((least..least + 3 * EPOCH_PS).contains(&took[0]), "{} ps, at least {least}", took[0]);
 }
 

@@ -1,5 +1,5 @@
-//! How a host chooses among requests, or among grants: in the first rounds those of the flows with the least left, later
-//! any (PimEpoch::handle_all_req, handle_all_grants).
+//! How a host chooses among requests, or among grants: in the first rounds those of the flows with the least left,
+//! later any (PimEpoch::handle_all_req, handle_all_grants).
 
 use crate::flow::{FlowId, HostId};
 use crate::random::Stream;
@@ -58,8 +58,8 @@ impl Offers {
         Some(offer)
     }
 
-    /// Where that of the flow with the least left is; of equals, that of the earlier flow; of flows that began at one time,
-    /// the offer that came first.
+    /// Where that of the flow with the least left is; of equals, that of the earlier flow; of flows that began at one
+    /// time, the offer that came first.
     fn least(&self) -> usize {
         let rank = |&place: &usize| (self.0[place].left, self.0[place].start);
         (0..self.0.len()).min_by_key(rank).unwrap_or(0)

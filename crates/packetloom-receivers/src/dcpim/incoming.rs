@@ -74,8 +74,8 @@ impl Incoming {
         self.tokens.saturating_sub(self.answered)
     }
 
-    /// Whether it may have a token over so many channels. Their share of the window may be full; if nothing was sent for
-    /// long, that is forgiven (PIM_Vlink::send_token, PimFlow::relax_token_gap). Otherwise when to check again.
+    /// Whether it may have a token over so many channels. Their share of the window may be full; if nothing was sent
+    /// for long, that is forgiven (PIM_Vlink::send_token, PimFlow::relax_token_gap). Otherwise when to check again.
     #[inline]
     pub fn may_have_token(&mut self, channels: u8, config: &Config, now: Time) -> Result<(), Time> {
         let (channels, of, window) =

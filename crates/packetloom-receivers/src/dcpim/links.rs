@@ -49,7 +49,8 @@ impl Link {
 }
 
 impl Matching {
-    /// Of an epoch, in which nothing is taken yet. Channels of the phase that runs meanwhile are not free for prompt use.
+    /// Of an epoch, in which nothing is taken yet. Channels of the phase that runs meanwhile are not free for prompt
+    /// use.
     pub fn begin(&mut self, epoch: u32, running: &Matching) {
         let busy = if running.epoch + 1 == epoch { running.taken.all } else { 0 };
         self.epoch = epoch;

@@ -12,7 +12,8 @@ use crate::units::Time;
 
 const SERVERS: u32 = 64;
 
-/// Who of each pair gets a channel from whom, after so many rounds in which hosts choose at random. Each pair needs one.
+/// Who of each pair gets a channel from whom, after so many rounds in which hosts choose at random. Each pair needs
+/// one.
 fn matched(pairs: &[Pair], rounds: u8, channels: u8, seed: u64) -> Vec<Pair> {
     let mut random = Stream::new(seed, Purpose::Pattern, 0);
     let times = Rounds::new(Time(10), rounds, Time(1_000));
@@ -97,8 +98,8 @@ fn with_rounds_enough_the_matching_is_maximal() {
 
 #[test]
 fn a_few_rounds_give_what_theory_says() {
-    // Of the requests that may still be granted, a round of PIM settles three quarters at least, on average (Anderson et
-    // al., TOCS 1993). So of what more rounds would match after r of them, there is 1 / 4^r of the pairs at most.
+    // Of the requests that may still be granted, a round of PIM settles three quarters at least, on average (Anderson
+    // et al., TOCS 1993). So of what more rounds would match after r of them, there is 1 / 4^r of the pairs at most.
     for (count, rounds) in [(128, 1), (128, 2), (128, 4), (512, 3), (512, 4), (2_000, 4)] {
         let (mut found, mut due) = (0.0, 0.0);
         for seed in 0..50 {

@@ -1,7 +1,7 @@
-//! dcPIM (Cai et al., SIGCOMM 2022): receivers and senders are matched in rounds of request, grant and accept, while the
-//! data phase of the matching before runs. A host has several channels, each a part of its link, so that it may be matched
-//! with as many peers. In a data phase a receiver clocks tokens, and a sender sends a packet for each. Short flows are
-//! sent at once.
+//! dcPIM (Cai et al., SIGCOMM 2022): receivers and senders are matched in rounds of request, grant and accept, while
+//! the data phase of the matching before runs. A host has several channels, each a part of its link, so that it may be
+//! matched with as many peers. In a data phase a receiver clocks tokens, and a sender sends a packet for each. Short
+//! flows are sent at once.
 //!
 //! | Start at | for |
 //! |---|---|
@@ -11,10 +11,10 @@
 //! | `choice.rs` | whom a host chooses in a round |
 //! | `incoming.rs`, `inbox.rs`, `outgoing.rs` | a flow at its two ends; what is lost of it |
 //!
-//! Names such as PimEpoch::send_all_req are of the authors' simulator (Terabit-Ethernet/dcPIM, simulator/ext/), where the
-//! rules were read that the paper leaves open. A host here takes part in a round only if it has something to receive, or
-//! was asked; theirs wake in each one. Theirs loses no control packets; here a sender announces a flow again after a
-//! silence. Lost data is asked for by further tokens, as theirs is.
+//! Names such as PimEpoch::send_all_req are of the authors' simulator (Terabit-Ethernet/dcPIM, simulator/ext/), where
+//! the rules were read that the paper leaves open. A host here takes part in a round only if it has something to
+//! receive, or was asked; theirs wake in each one. Theirs loses no control packets; here a sender announces a flow
+//! again after a silence. Lost data is asked for by further tokens, as theirs is.
 
 mod choice;
 mod config;

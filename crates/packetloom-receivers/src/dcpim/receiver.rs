@@ -1,4 +1,5 @@
-//! What a host does as a receiver: it asks senders for channels, takes those that they grant, and sends tokens over them.
+//! What a host does as a receiver: it asks senders for channels, takes those that they grant, and sends tokens over
+//! them.
 
 use super::choice::{Channels, Offer, Offers};
 use super::config::Config;
@@ -263,8 +264,8 @@ impl Receiver {
         if purpose == RUNNING { &mut self.running } else { &mut self.forming }
     }
 
-    /// A turn of the channels from a sender: a token, unless a short flow's packets have the turn, or there is nothing to
-    /// ask for (PIM_Vlink::send_token).
+    /// A turn of the channels from a sender: a token, unless a short flow's packets have the turn, or there is nothing
+    /// to ask for (PIM_Vlink::send_token).
     fn send_token(&mut self, purpose: u8, place: usize, config: &Config, context: &mut Context<'_, Header>) {
         let now = context.now;
         let link = &mut self.matching(purpose).links[place];

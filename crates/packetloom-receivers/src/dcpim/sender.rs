@@ -18,7 +18,7 @@ pub struct Sender {
     pub flows: FlowTable<Outgoing>,
     outbox: Outbox,
     granter: Granter,
-    /// When the earliest timer goes off that is set to serve.
+    /// When the timer goes off that is set to serve; never, if there is none.
     serves_at: Time,
 }
 
@@ -124,13 +124,14 @@ impl Sender {
 
     /// Sends a packet for the token that goes next if the NIC is free, and comes back when it is.
     fn serve(&mut self, config: &Config, context: &mut Context<'_, Header>) {
+        if self.serves_at != Time::NEVER {
+            return;
+        }
         while let Some(flow) = self.outbox.any() {
             let free_at = context.nic_drained_at(flow, 0, HostId::default);
             if free_at > context.now {
-                if free_at < self.serves_at {
-                    self.serves_at = free_at;
-                    context.set_timer(free_at, 0, SERVE);
-                }
+                self.serves_at = free_at;
+                context.set_timer(free_at, 0, SERVE);
                 return;
             }
             let Some(token) = self.outbox.take(context.now) else { return };

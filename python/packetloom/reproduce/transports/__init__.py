@@ -1,4 +1,4 @@
-"""Transports of 2017 to 2025, claim by claim: SIRD, PowerTCP and ABM, and what others claim that are not built.
+"""Transports of 2017 to 2025, claim by claim: SIRD, dcPIM, PowerTCP and ABM, and what others claim that are not built.
 
 papers/transports/README.md has the findings.
 """
@@ -6,15 +6,21 @@ papers/transports/README.md has the findings.
 from __future__ import annotations
 
 from packetloom.reproduce import Experiment, Paper
-from packetloom.reproduce.transports import abm, powertcp, sird
+from packetloom.reproduce.transports import abm, dcpim, powertcp, sird
 from packetloom.reproduce.transports.figures import FIGURES
-from packetloom.reproduce.transports.unbuilt import AEOLUS, BFC, DCPIM, EXPRESSPASS, FLOODGATE, claims_of
+from packetloom.reproduce.transports.unbuilt import AEOLUS, BFC, EXPRESSPASS, FLOODGATE, claims_of
 
+SIX_MS = ("run.seeds=2", "run.duration=6ms", "run.max_time=6ms")
+THIRTY_MS = ("run.seeds=2", "run.duration=30ms", "run.max_time=30ms")
 EXPERIMENTS = (
     Experiment("sird-incast", "sird-incast.toml"),
     Experiment("sird-unasked", "sird-unasked.toml"),
     Experiment("sird-shared-sender", "sird-shared-sender.toml"),
     Experiment("sird-w4", "sird-w4.toml", full=("run.seeds=20",), tiny="200us"),
+    Experiment("dcpim-web-search", "dcpim-web-search.toml", quick=SIX_MS, tiny="100us"),
+    Experiment("dcpim-rounds", "dcpim-rounds.toml", quick=THIRTY_MS, tiny="100us"),
+    Experiment("dcpim-just-above", "dcpim-just-above.toml"),
+    Experiment("dcpim-incast", "dcpim-incast.toml", tiny="200us"),
     Experiment("web-search", "web-search.toml", quick=("run.seeds=3", "run.duration=20ms"), tiny="200us"),
     Experiment("burst", "burst.toml", tiny="1.2ms"),
     Experiment("first-windows", "first-windows.toml", tiny="1.2ms"),
@@ -28,7 +34,7 @@ EXPERIMENTS = (
 CLAIMS = (
     *sird.CLAIMS,
     *claims_of(EXPRESSPASS),
-    *claims_of(DCPIM),
+    *dcpim.CLAIMS,
     *claims_of(AEOLUS),
     *powertcp.CLAIMS,
     *abm.CLAIMS,
@@ -38,7 +44,7 @@ CLAIMS = (
 
 PAPER = Paper(
     name="transports",
-    title="Transports of 2017 to 2025: SIRD, PowerTCP, ABM",
+    title="Transports of 2017 to 2025: SIRD, dcPIM, PowerTCP, ABM",
     experiments=EXPERIMENTS,
     claims=CLAIMS,
     figures=FIGURES,

@@ -74,49 +74,6 @@ EXPRESSPASS = Unbuilt(
     ),
 )
 
-DCPIM = Unbuilt(
-    "dcPIM",
-    "SIGCOMM 2022",
-    (
-        (
-            "DP1",
-            "short flows (≤ 1 BDP) are near optimal even at p99",
-            ABSTRACT,
-            "p99 slowdown of flows ≤ BDP ≤ 2.5 at load 0.5, by their oracle",
-        ),
-        (
-            "DP2",
-            "sustains 6 to 10 % higher loads than NDP, HPCC and Homa Aeolus",
-            ABSTRACT,
-            "highest carried load over web search ≥ 0.8",
-        ),
-        (
-            "DP3",
-            "a constant number of rounds suffices: 4, more gain little",
-            ABSTRACT,
-            "carried load: 1 round < 2 < 4; 4 against 8 within 2 %",
-        ),
-        (
-            "DP4",
-            "four channels suffice",
-            MEMORY,
-            "1 loses ≥ 3 % of load against 4; 8 within 1 % of 4",
-        ),
-        (
-            "DP5",
-            "a flow just over one BDP pays the matching: 2 to 3 times the FCT of one just below",
-            f"{SIMULATOR}: 2.6",
-            "1.5 to 4",
-        ),
-        (
-            "DP6",
-            "an incast of long flows: at most k senders active, queue small",
-            SIMULATOR,
-            "ToR peak ≤ 2 BDP; at most 4 senders at a time",
-        ),
-    ),
-)
-
 AEOLUS = Unbuilt(
     "Aeolus",
     "SIGCOMM 2020",
