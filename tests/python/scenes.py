@@ -63,6 +63,7 @@ OVER: dict[str, tuple[Json, Json]] = {
         },
         "spray-round-robin",
     ),
+    "expresspass": ("credit-limiter", SYMMETRIC),
     "sird": ({"kind": "classes", "strict": 2, "queue": "drop-tail", "port": MARKING}, "spray-random"),
     "ndp": ("ndp", "permutation"),
     "daq": ("daq", SYMMETRIC),
@@ -113,6 +114,7 @@ OF_PART: dict[str, Json] = {
     "pfc": {"pause_time": "50us"},
 }
 UNDER_QUEUE = {
+    "credit-limiter": "expresspass",
     "pfabric": "line-rate",
     "ndp": "uec",
     "daq": "daq",

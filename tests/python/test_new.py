@@ -33,7 +33,20 @@ pytestmark = pytest.mark.unaudited
 
 JOBS = ("all-reduce", "all-gather", "reduce-scatter", "all-to-all", "training", "moe", "kv-cache", "perftest")
 WITHOUT_JOBS = ("ideal", "max-min", "syn", "asy")
-OF_ONE_LINK = {"flowtune", "fastpass", "dcpim", "rcp", "d3", "pdq", "daq", "numfabric", "ideal", "max-min", "asy"}
+OF_ONE_LINK = {
+    "flowtune",
+    "fastpass",
+    "dcpim",
+    "expresspass",
+    "rcp",
+    "d3",
+    "pdq",
+    "daq",
+    "numfabric",
+    "ideal",
+    "max-min",
+    "asy",
+}
 """What knows of one link at each host, and accelerators have one to their server's others, too."""
 SCHEMA = jsonschema.Draft202012Validator(json.loads(_core.schema()))
 ROOT = Path(__file__).parents[2]

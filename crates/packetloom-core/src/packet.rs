@@ -13,6 +13,9 @@ pub enum Kind {
     Ack,
     /// Any other control packet between transports: a probe, a pull, a request.
     Control,
+    /// Lets its receiver send a data packet back. Other queues than ExpressPass's ([`crate::queue::CreditLimiter`]) take it
+    /// for a control packet.
+    Credit,
     /// Carried payload, until a queue cut it off; the header goes on.
     Trimmed,
     /// Carried payload; its header did not fit either and goes back to its sender.
@@ -66,7 +69,7 @@ pub struct Packet<H> {
     /// The path that its source chose for it, where the routing has sources choose; otherwise which of its flow's
     /// subflows it is of, in the place of the port numbers that per-flow ECMP hashes.
     pub path: u16,
-    /// Data, ACK, control, or what is left of trimmed data.
+    /// Data, ACK, control, credit, or what is left of trimmed data.
     pub kind: Kind,
     /// The traffic class.
     pub class: u8,

@@ -6,6 +6,7 @@
 //! | `ndp/` | receivers that pull: `sender.rs`, `receiver.rs`, the pull queue `pacer.rs` |
 //! | `homa/`, `phost/` | receivers that grant or send tokens to the shortest messages |
 //! | `dcpim/` | receivers that are matched with senders in rounds, and clock tokens over channels |
+//! | `expresspass/` | receivers that send credits, of which ports drop what the links have no room for |
 //! | `sird/` | receivers that give credit from a budget, and senders that tell them when they have too much |
 //! | `fastpass/` | an arbiter host that allocates timeslots |
 
@@ -15,6 +16,7 @@
 )]
 
 mod dcpim;
+mod expresspass;
 mod fastpass;
 mod homa;
 mod line_rate;
@@ -23,7 +25,9 @@ mod phost;
 mod sird;
 
 use packetloom_control as control;
-use packetloom_core::{engine, flow, narrow, packet, prefetch, random, routing, spec, topology, units};
+use packetloom_core::{
+    engine, flow, narrow, packet, prefetch, queue, random, routing, spec, topology, units,
+};
 use packetloom_transport::{
     Scheme, Sending, finished, flow_table, packet_format, priority, reassembly, seq_set,
 };
@@ -36,4 +40,5 @@ packetloom_transport::family! {
     homa::Homa,
     phost::PHost,
     sird::Sird,
+    expresspass::ExpressPass,
 }

@@ -50,6 +50,8 @@ pub trait Scheme: Transport {
     const GOES_BY_TRIMS: bool = false;
     /// Whether its packets carry weights, by which switches share their links.
     const GOES_BY_WEIGHTS: bool = false;
+    /// Whether it goes by credits that ports drop.
+    const GOES_BY_LOST_CREDITS: bool = false;
     /// What it reports to the routing.
     const JUDGED: Judged = Judged::Nothing;
     /// Whether its parameters depend on the flow sizes of the scenario.
@@ -95,6 +97,11 @@ pub trait Scheme: Transport {
     /// What does not, by its key in the scenario.
     fn check_routing(_values: &Values, _routing: &Values, _topology: &Topology) -> Result<(), Complaint> {
         Ok(())
+    }
+
+    /// The size of its smallest packet: no transport may send a smaller one (see `engine`'s windows).
+    fn smallest_bytes(values: &Values) -> u64 {
+        PacketFormat::of(values).smallest_bytes()
     }
 
     /// Whether it goes by marks.
@@ -171,6 +178,8 @@ pub struct Needs {
     pub trims: bool,
     /// Some queue goes by the weights in packets.
     pub weights: bool,
+    /// Some queue drops credits.
+    pub lost_credits: bool,
     /// No requirement: what it reports to the routing.
     pub judged: Judged,
     /// To know how large flows are.
@@ -188,6 +197,8 @@ pub struct Entry {
     pub component: Component,
     /// What it needs of the network.
     pub needs: Needs,
+    /// The size of its smallest packet.
+    pub smallest_bytes: fn(&Values) -> u64,
     /// Whether it goes by marks, so that some queue has to set them.
     pub goes_by_marks: fn(&Values) -> bool,
     /// Its rates that are as they are whatever the link's.
@@ -222,6 +233,7 @@ impl Entry {
                 one_link_a_host: T::Agent::ACTIVE || T::ONE_LINK_A_HOST,
                 trims: T::GOES_BY_TRIMS,
                 weights: T::GOES_BY_WEIGHTS,
+                lost_credits: T::GOES_BY_LOST_CREDITS,
                 judged: T::JUDGED,
                 sizes: T::GOES_BY_SIZES,
                 whole: match T::NEEDS_WHOLE {
@@ -230,6 +242,7 @@ impl Entry {
                 },
                 shortens: T::SHORTENS,
             },
+            smallest_bytes: T::smallest_bytes,
             goes_by_marks: T::goes_by_marks,
             fixed_rates: T::fixed_rates,
             is_answered: T::is_answered,

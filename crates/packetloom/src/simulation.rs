@@ -56,8 +56,8 @@ use crate::units::Time;
 use crate::workload::{Environment, SourceFacts, Workload};
 use alone::Alone;
 use checks::{
-    captured, check_credits, check_links, check_paths, check_processing, check_queues, check_retry,
-    check_returns, check_samples, check_sizes, check_traffic, load_classes, watched,
+    asymmetry, captured, check_credits, check_links, check_paths, check_processing, check_queues,
+    check_retry, check_returns, check_samples, check_sizes, check_traffic, load_classes, watched,
 };
 use fidelity::{Fidelity, check_rung, wholes};
 use flow_level::{Model, run_fluid};
@@ -289,7 +289,9 @@ impl Simulation {
         let rates = topology.links.iter().filter(|link| link.src >= topology.hosts).map(|link| link.rate);
         let thresholds = queue::interpolated(&queue, &rates.collect(), topology.nic_rate());
         let credit = queue::short_of_credit(&queue, topology, format.mss_bytes + format.header_bytes);
-        facts.extend(thresholds.into_iter().chain(credit));
+        let routing = case.scheme.component("routing");
+        let asymmetry = asymmetry(&case.scheme.component("transport").kind, &routing, topology);
+        facts.extend(thresholds.into_iter().chain(credit).chain(asymmetry));
         facts
     }
 

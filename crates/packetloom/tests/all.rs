@@ -17,6 +17,7 @@ mod daq;
 mod dcpim;
 mod deadlines;
 mod determinism;
+mod expresspass;
 mod fastpass;
 mod faults;
 mod fidelity;

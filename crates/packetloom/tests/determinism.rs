@@ -24,6 +24,7 @@ const ECN: &str = r#"{ kind = "ecn", capacity = "225KB", mark_above = "22.5KB" }
 const NDP: &str = r#""ndp""#;
 const NDP_MARKING: &str = r#"{ kind = "ndp", capacity = "60KB", ecn_min = "12KB", ecn_max = "48KB" }"#;
 const SYMMETRIC: &str = r#"{ kind = "ecmp", symmetric = true }"#;
+const LIMITED: &str = r#""credit-limiter""#;
 const STRICT: &str = r#"{ kind = "classes", strict = 8, queue = "drop-tail", port = { kind = "ecn", capacity = "225KB", mark_above = "22.5KB" } }"#;
 const DAQ: &str = r#"{ kind = "daq", short_capacity = "30KB", long_capacity = "30KB", rtt = "20us" }"#;
 const WEIGHTED: &str = r#"{ kind = "weighted-fair", capacity = "60KB" }"#;
@@ -129,6 +130,7 @@ fn fingerprints_are_pinned_for_every_scheme() {
         ("homa", STRICT, "spray-random", "b79aa6fb85b462df"),
         ("phost", PFABRIC, "spray-round-robin", "001c4ef34bdb459b"),
         ("dcpim", STRICT, "spray-round-robin", "d2771649154b2fe4"),
+        ("expresspass", LIMITED, r#"{ kind = "ecmp", symmetric = true }"#, "173de2128221c7b0"),
         ("sird", STRICT, "spray-random", "c281bdb2380a7317"),
         ("ideal", DROP_TAIL, "ecmp", "dea4337e79d8db94"),
         ("max-min", DROP_TAIL, "ecmp", "6585624790485f58"),

@@ -108,6 +108,7 @@ const SCHEMES: &[(&str, &str, &str)] = &[
     ("ndp", r#""ndp""#, "spray-round-robin"),
     ("homa", r#"{ kind = "classes", strict = 8, queue = "drop-tail" }"#, "spray-random"),
     ("phost", r#"{ kind = "pfabric", capacity = "22.5KB" }"#, "spray-round-robin"),
+    ("expresspass", r#""credit-limiter""#, "ecmp"),
     ("sird", r#"{ kind = "classes", strict = 2, queue = "drop-tail" }"#, "spray-random"),
     ("dcpim", r#"{ kind = "classes", strict = 8, queue = "drop-tail" }"#, "spray-round-robin"),
     ("fastpass", r#"{ kind = "pfabric", capacity = "22.5KB" }"#, "spray-round-robin"),
@@ -172,9 +173,13 @@ fn samples_depend_neither_on_windows_nor_on_threads_and_change_nothing() {
         assert_eq!(of(&full), of(&plain), "{transport}: whether flows are sampled");
         let samples: Vec<FlowSample> = full.flow_series().collect();
         assert!(samples.len() > 500, "{transport}: {} samples", samples.len());
-        // A sender of SIRD's is told of a whole message alone.
+        // A sender of SIRD's is told of a whole message alone, one of ExpressPass's of a whole flow.
         let knows = samples.iter().any(|sample| sample.arrived_bytes > 0);
-        assert_eq!(knows, *transport != "sird", "{transport}: whether a sender knows what has arrived");
+        assert_eq!(
+            knows,
+            !["sird", "expresspass"].contains(transport),
+            "{transport}: whether a sender knows what has arrived"
+        );
         for (longest, threads) in [(Time(1 << 15), 1), (Time::NEVER, 2), (Time(1 << 16), 4)] {
             let other: Vec<FlowSample> = in_windows_up_to(&case, longest, threads).flow_series().collect();
             assert!(samples == other, "{transport}: windows of {longest}, {threads} threads");
@@ -212,6 +217,7 @@ fn schemes_have_what_they_go_by() {
         ("ndp", ""),
         ("homa", ""),
         ("phost", ""),
+        ("expresspass", ""),
         ("sird", ""),
         ("dcpim", ""),
         ("fastpass", ""),

@@ -11,7 +11,7 @@ use packetloom::{central, queue, transport};
 use std::collections::BTreeMap;
 
 /// Transport, queue, routing.
-const SCHEMES: [(&str, &str, &str); 67] = [
+const SCHEMES: [(&str, &str, &str); 68] = [
     ("tcp", r#"{ kind = "drop-tail", capacity = "225KB" }"#, "ecmp"),
     ("tcp", r#"{ kind = "drop-tail", capacity = "5 packets" }"#, "ecmp"),
     ("cubic", r#"{ kind = "drop-tail", capacity = "100KB" }"#, "ecmp"),
@@ -117,6 +117,11 @@ const SCHEMES: [(&str, &str, &str); 67] = [
         "dcpim",
         r#"{ kind = "classes", strict = 8, queue = "drop-tail", port = { kind = "drop-tail", capacity = "60KB" } }"#,
         "spray-round-robin",
+    ),
+    (
+        "expresspass",
+        r#"{ kind = "credit-limiter", capacity = "20 packets" }"#,
+        r#"{ kind = "ecmp", symmetric = true }"#,
     ),
     (
         "sird",
@@ -442,6 +447,7 @@ fn hosts_send_what_they_say(case: &Case, outcome: &Outcome, context: &str) {
         "phost",
         "sird",
         "dcpim",
+        "expresspass",
         "eqds",
         "uec",
     ];
@@ -482,6 +488,7 @@ fn no_queue_exceeds_its_capacity(case: &Case, outcome: &Outcome, context: &str) 
     let capacity = match queue.entries.get("capacity") {
         // Of each class that needs no credit; the others have that of all links that lead to the switch.
         _ if queue.kind == "cbfc" => queue.bytes("capacity") * 7 + queue.bytes("credits") * 7 * 24,
+        _ if queue.kind == "credit-limiter" => queue::most_bytes(&queue, full_packet).unwrap_or(u64::MAX),
         Some(packetloom::spec::Value::Bytes(bytes)) => headers + *bytes,
         Some(packetloom::spec::Value::Packets(packets)) => headers + packets * full_packet,
         _ if queue.kind == "classes" && queue.optional_component("port").is_some() => {

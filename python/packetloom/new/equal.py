@@ -26,6 +26,8 @@ PRESET = "deployed"
 LARGE, USUAL = 4096, 1460
 """Bytes that a packet carries: of RDMA and Ultra Ethernet, and of all others."""
 QUEUE_PAIRS = 4
+HEADER = 40
+"""Bytes of a header of those that have the usual payload."""
 
 
 @cache
@@ -58,6 +60,13 @@ def alike(kinds: Sequence[str]) -> dict[str, dict[str, Any]]:
         for kind in coalesces:
             told[kind]["ack_every"] = 1 if is_rdma(kind) else f"{LARGE}B"
     return told
+
+
+def packet_of(queue: Mapping[str, Any], told: Mapping[str, Any]) -> dict[str, str]:
+    """What a queue has to be told that goes by the size of packets, where that is not the usual one."""
+    payload = int(str(told.get("mss", f"{USUAL}B")).removesuffix("B"))
+    is_told = queue.get("kind") == "credit-limiter" and payload != USUAL
+    return {"data": f"{payload + HEADER}B"} if is_told else {}
 
 
 def queue_pairs(kind: str, routing: str | Mapping[str, Any] | None, gbps: float, is_job: bool) -> Any:

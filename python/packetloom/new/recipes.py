@@ -54,6 +54,7 @@ PIAS = {"kind": "classes", "strict": 3, "queue": "drop-tail"}
 PIAS_PORT = {"kind": "ecn", "capacity": Buffer(225_000), "mark_above": Buffer(90_000)}
 TWO_CLASSES = {"kind": "classes", "strict": 2, "queue": "drop-tail"}
 SIRD_PORT = {"kind": "ecn", "capacity": Buffer(225_000), "mark_above": Buffer(12_300)}
+CREDIT_LIMITER = {"kind": "credit-limiter", "capacity": Buffer(225_000)}
 UEC = {"kind": "ndp", "capacity": Buffer(36_000), "ecn_min": Buffer(7_500), "ecn_max": Buffer(29_000)}
 
 DEPLOYED_GBPS = 100
@@ -80,6 +81,7 @@ RECIPES: dict[str, Recipe] = {
     "homa": Recipe("Homa", STRICT, "spray-random"),
     "phost": Recipe("pHost", {"kind": "pfabric", "capacity": Buffer(36_000)}, "spray-random"),
     "dcpim": Recipe("dcPIM", STRICT, "spray-round-robin"),
+    "expresspass": Recipe("ExpressPass", CREDIT_LIMITER, {"kind": "ecmp", "symmetric": True}),
     "sird": Recipe("SIRD", TWO_CLASSES | {"port": SIRD_PORT, "port_marks": "between-switches"}, "spray-random"),
     "rcp": Recipe("RCP", DROP_TAIL),
     "d3": Recipe("D3", DROP_TAIL),

@@ -148,6 +148,7 @@ def _scheme(one: Chosen, told: Mapping[str, Any], answers: Answers) -> str:
     queue = scaled(recipe.queue, gbps, fabrics.fabric(answers.fabric).ports)
     if answers.failed_link and recipe.queue.get("kind") == "shared-buffer":
         queue |= {"pause_time": _pause_time(answers)}  # or a lost RESUME would stall a link
+    queue |= equal.packet_of(queue, own)
     keys = {
         "name": one.label,
         "transport": {"kind": one.kind, **own} if own else one.kind,

@@ -22,6 +22,7 @@ SIMULATORS = {
     "powertcp_ns3": "PowerTCP's ns-3",
     "sird_ns2": "SIRD's ns-2",
     "dcpim": "dcPIM's simulator",
+    "expresspass_ns2": "ExpressPass's ns-2",
     "conweave_ns3": "ConWeave's ns-3",
     "homa_ns3": "Homa's ns-3",
     "ns2": "ns-2",

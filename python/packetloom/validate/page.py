@@ -43,6 +43,7 @@ PEERS = {
     "powertcp_ns3": "PowerTCP's ns-3: PowerTCP, theta-PowerTCP, HPCC",
     "sird_ns2": "SIRD's ns-2",
     "dcpim": "dcPIM's simulator",
+    "expresspass_ns2": "ExpressPass's ns-2",
     "conweave_ns3": "ConWeave's ns-3",
     "homa_ns3": "Homa's ns-3",
     "ns2": "ns-2: pFabric, DCTCP, TCP",

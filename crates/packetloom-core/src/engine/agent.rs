@@ -49,6 +49,8 @@ pub enum PathNeeds {
     OnePerFlow,
     /// And answers come back through the same ports.
     Symmetric,
+    /// And should come back through the same ports, to do what the scheme is for.
+    BetterSymmetric,
 }
 
 /// A scheme's part at one port, of a switch or of a host. It has no clock of its own: periodic work is done when

@@ -377,6 +377,7 @@ fn site(topology: &Topology, link: &Link, logs_pauses: bool) -> Site {
         is_switch: topology.nodes[link.src as usize].tier > 0,
         rate: link.rate,
         host_rate: topology.nic_rate(),
+        framing_bytes: topology.framing_bytes,
         logs_pauses,
         far_links: (far.tier > 0).then_some(far.ports.len() as u64),
     }

@@ -1,5 +1,7 @@
 //! A port: a queue discipline before a link.
 
+mod timed;
+
 use super::agent::{Leaving, Moment, PortAgent};
 use super::nics::Nics;
 use super::transmitter::Transmitter;
@@ -230,7 +232,7 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
             return fifo.queued().bytes;
         }
         // The caller that lets packets leave in order has done so.
-        if self.is_direct && self.waiting {
+        if (self.is_direct || self.is_timed()) && self.waiting {
             self.serve_through(now, wires);
         }
         self.buffer().map_or(0, |buffer| buffer.queued().bytes)
@@ -589,6 +591,9 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
     /// Every packet joins the queue, even when the link is free: the far end may have no buffer for it.
     #[inline(never)]
     fn accept_held_back(&mut self, now: Time, id: PacketId, wires: &mut Wires<H>) {
+        if self.is_timed() {
+            return self.accept_timed(now, id, wires);
+        }
         let was_open = self.is_open(now, wires.packets.get(id));
         self.catch_up(now, wires);
         if was_open || self.is_open(now, wires.packets.get(id)) {
@@ -834,7 +839,7 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
         let taken = buffer.take(&mut Env { now, packets, random, counts, serving_bytes: 0 });
         self.waiting = buffer.is_ready();
         let Some(id) = taken else {
-            self.note_dropped();
+            self.note_nothing(&wires.packets);
             return None;
         };
         let start = self.line.busy_until.max(wires.packets.get(id).time);
@@ -844,9 +849,12 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
         Some(start)
     }
 
-    /// The queue has dropped what waited instead of sending it.
+    /// The queue has dropped what waited instead of sending it, or it waits for its time.
     #[cold]
-    fn note_dropped(&mut self) {
+    fn note_nothing(&mut self, packets: &Packets<H>) {
+        if self.is_timed() {
+            return self.await_time(packets);
+        }
         debug_assert!(!self.waiting, "a queue that gives nothing has nothing that may be sent");
         self.note(self.line.busy_until);
     }

@@ -462,6 +462,9 @@ impl Switch {
     #[inline]
     fn note_waiting<H: Copy + Default, A: PortAgent<H>>(&mut self, number: u32, port: &mut Port<H, A>) {
         if port.enlist() {
+            if port.is_timed() {
+                self.waiting.retain(|&(other, _)| other != number);
+            }
             self.waiting.push((number, Time::ZERO));
             self.next_service = Time::ZERO;
         }

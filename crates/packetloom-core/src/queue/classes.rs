@@ -365,7 +365,14 @@ mod tests {
         let rate = Rate::from_gbps(10);
         build_at(
             entries,
-            Site { is_switch: true, rate, host_rate: rate, logs_pauses: false, far_links: None },
+            Site {
+                is_switch: true,
+                rate,
+                host_rate: rate,
+                framing_bytes: 0,
+                logs_pauses: false,
+                far_links: None,
+            },
         )
     }
 
@@ -464,8 +471,10 @@ mod tests {
                 ("port_marks", Value::Text(port_marks.to_owned())),
             ];
             let rate = Rate::from_gbps(100);
-            let mut classes =
-                build_at(own, Site { is_switch, rate, host_rate: rate, logs_pauses: false, far_links });
+            let mut classes = build_at(
+                own,
+                Site { is_switch, rate, host_rate: rate, framing_bytes: 0, logs_pauses: false, far_links },
+            );
             let mut stream = Stream::new(1, Purpose::Queue, 0);
             let mut put = || classes.put(Packet { ecn: Ecn::Ect0, ..packet(0, 1_000) }, 0, &mut stream).marks;
             [put(), put()] == [0, 1]

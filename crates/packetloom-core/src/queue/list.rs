@@ -29,7 +29,7 @@ impl List {
 
     /// The first.
     #[inline]
-    fn first(&self) -> Option<PacketId> {
+    pub fn first(&self) -> Option<PacketId> {
         (!self.is_empty()).then_some(self.first)
     }
 

@@ -8,6 +8,7 @@ mod aqm;
 mod booked;
 mod cbfc;
 mod classes;
+mod credit_limiter;
 mod daq;
 mod egress;
 mod env;
@@ -34,6 +35,7 @@ pub use aqm::COMPONENTS as AQM_COMPONENTS;
 pub use booked::{Booked, Opening};
 pub use cbfc::{Cbfc, Charge, charge, short_of_credit, update_spacing};
 pub use classes::Classes;
+pub use credit_limiter::{CreditLimiter, credit_rate, packets_that_differ};
 pub use daq::{Daq, class_of, threshold, without_loans};
 pub use egress::{Abm, BUFFER_COMPONENTS, Egress};
 pub use env::Env;
@@ -79,6 +81,8 @@ pub struct Queue {
     marks: fn(&Values) -> bool,
     /// Whether it goes by the weights in packets.
     weighs: fn(&Values) -> bool,
+    /// Whether it drops credits that call for more data than the link back carries.
+    limits_credits: bool,
     /// The size to which it trims packets.
     trims_to_bytes: fn(&Values) -> Option<u64>,
     /// Whether headers that do not fit go back to their senders.
@@ -104,6 +108,7 @@ impl Queue {
             is_sized_by_design: |_| false,
             marks: |_| false,
             weighs: |_| false,
+            limits_credits: false,
             trims_to_bytes: |_| None,
             returns_to_sender: |_| false,
             classes: |_| None,
@@ -161,6 +166,11 @@ pub fn levels(values: &Values) -> u64 {
 /// Whether a queue, or one inside it, goes by the weights in packets.
 pub fn weighs(values: &Values) -> bool {
     (Queue::of(values).weighs)(values)
+}
+
+/// Whether a queue drops credits that call for more data than the link back carries.
+pub fn limits_credits(values: &Values) -> bool {
+    Queue::of(values).limits_credits
 }
 
 /// The size to which a queue, or one inside it, trims packets.
@@ -333,6 +343,8 @@ pub struct Site {
     pub rate: Rate,
     /// That of the hosts' links.
     pub host_rate: Rate,
+    /// What the link adds to every packet.
+    pub framing_bytes: u64,
     /// Whether each of its pauses is noted, if it has any.
     pub logs_pauses: bool,
     /// How many links lead to the far end of its link, if that is a switch.
@@ -582,6 +594,7 @@ queues! {
     Python(Box<Ruled>) = [python::QUEUE],
     WeightedFair(Box<WeightedFair>) = [weighted_fair::QUEUE],
     Egress(Box<Egress>) = [egress::QUEUE],
+    CreditLimiter(Box<CreditLimiter>) = [credit_limiter::QUEUE],
     #[cfg(test)]
     Dropping(testing::Dropping) = [],
 }

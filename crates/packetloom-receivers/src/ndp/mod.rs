@@ -89,7 +89,7 @@ impl Transport for Ndp {
             Kind::Data | Kind::Trimmed => self.arrived(&packet, context),
             Kind::Ack | Kind::Control => self.answered(&packet, context),
             Kind::Returned => self.came_back(&packet, context),
-            Kind::Query | Kind::Link | Kind::Notice => {}
+            Kind::Credit | Kind::Query | Kind::Link | Kind::Notice => {}
         }
     }
 

@@ -22,7 +22,7 @@ impl Inside {
         match kind {
             Kind::Data => self.data += packets,
             Kind::Trimmed | Kind::Returned => self.cut += packets,
-            Kind::Ack | Kind::Control | Kind::Query | Kind::Link | Kind::Notice => {}
+            Kind::Ack | Kind::Control | Kind::Credit | Kind::Query | Kind::Link | Kind::Notice => {}
         }
     }
 }

@@ -135,6 +135,19 @@ fn odd_queues(scheme: &Values) -> Vec<(String, String)> {
             format!("{kind} goes by weights, and {:?} knows none; \"weighted-fair\" does", queue.kind);
         note("queue", message);
     }
+    if needs.lost_credits {
+        if ![&queue, &nic].into_iter().all(queue::limits_credits) {
+            let message = format!(
+                "{kind} goes by credits that ports drop, and {:?} lets all through; \"credit-limiter\" does not",
+                queue.kind
+            );
+            note("queue", message);
+        }
+        let [ack, mss, header] = ["ack", "mss", "header"].map(|key| transport.bytes(key));
+        if let Some(message) = queue::packets_that_differ(&queue, ack, mss + header) {
+            note("queue", message);
+        }
+    }
     if let Some(classes) = transport::classes(&transport)
         && queue::classes(&queue).unwrap_or(1) < classes
     {

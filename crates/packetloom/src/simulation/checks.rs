@@ -338,6 +338,20 @@ pub(super) fn check_links(scheme: &Values, topology: &Topology, is_fluid: bool) 
     Err(Complaint::new("scheme.transport", message))
 }
 
+/// The routing by which answers come back by the path of the data.
+const SYMMETRIC: &str = "{ kind = \"ecmp\", symmetric = true }";
+
+/// What a scheme loses whose answers should come back by the path of the data, where they do not.
+pub(super) fn asymmetry(transport: &str, routing: &Values, topology: &Topology) -> Option<String> {
+    let (_, symmetric) = routing::path_per_flow(routing, topology);
+    let is_missed = transport::needs(transport).paths == PathNeeds::BetterSymmetric && !symmetric;
+    is_missed.then(|| {
+        format!(
+            "{transport} limits credits at the ports whose way back the data take, and here the two take different paths; write routing = {SYMMETRIC}"
+        )
+    })
+}
+
 /// What switches remember of a flow is right only if its packets keep coming by.
 pub(super) fn check_paths(transport: &str, routing: &Values, topology: &Topology) -> Result<(), Complaint> {
     if routing::judged(routing) > transport::needs(transport).judged {
@@ -355,10 +369,8 @@ pub(super) fn check_paths(transport: &str, routing: &Values, topology: &Topology
     let (is_met, what, instead) = match transport::needs(transport).paths {
         PathNeeds::Nothing => return Ok(()),
         PathNeeds::OnePerFlow => (one_per_flow, "all of a flow's packets to take one path", "\"ecmp\""),
-        PathNeeds::Symmetric => {
-            let instead = "{ kind = \"ecmp\", symmetric = true }";
-            (symmetric, "answers to come back by the path of the data", instead)
-        }
+        PathNeeds::Symmetric => (symmetric, "answers to come back by the path of the data", SYMMETRIC),
+        PathNeeds::BetterSymmetric => (one_per_flow, "all of a flow's packets to take one path", SYMMETRIC),
     };
     if is_met {
         return Ok(());

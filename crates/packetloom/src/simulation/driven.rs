@@ -14,7 +14,7 @@ use crate::scenario::Case;
 use crate::spec::{Complaint, Value};
 use crate::stall::{self, CycleWatch, StallWatch};
 use crate::topology::Topology;
-use crate::transport::{self, PacketFormat};
+use crate::transport;
 use crate::units::Time;
 use crate::workload::{Done, Workload};
 use std::fmt;
@@ -82,7 +82,7 @@ impl Driven {
         let kind = &parts.transport.kind;
         let unknown = || Complaint::new("scheme.transport", format!("no transport is called {kind}"));
         let entry = transport::find(kind).ok_or_else(unknown)?;
-        let plan = setting.plan(&parts, &workload, PacketFormat::of(&parts.transport).smallest_bytes());
+        let plan = setting.plan(&parts, &workload, transport::smallest_bytes(&parts.transport));
         let engine = entry.engine(&plan);
         let audit = is_audited.then(|| Audit::new(setting.terms(&plan)));
         Ok(Driven {

@@ -1,5 +1,6 @@
 //! Cases packet by packet.
 
+use super::checks::asymmetry;
 use super::critical::Paths;
 use super::fidelity::Fidelity;
 use super::jobs::{self, RankSpans};
@@ -16,7 +17,7 @@ use crate::routing;
 use crate::scenario::Case;
 use crate::spec::{Value, Values};
 use crate::stall::{self, CycleWatch, StallWatch};
-use crate::transport::{self, PacketFormat};
+use crate::transport;
 use crate::units::Time;
 use crate::workload::Workload;
 use crate::workload::job::{Job, carry_out};
@@ -43,7 +44,7 @@ impl Simulation {
         build: impl FnOnce(&Plan<'_>) -> Box<dyn AnyEngine + 'e>,
     ) -> Outcome {
         let Simulation { setting, workload, .. } = self;
-        let smallest = PacketFormat::of(&setting.case.scheme.component("transport")).smallest_bytes();
+        let smallest = transport::smallest_bytes(&setting.case.scheme.component("transport"));
         setting.run_packets(workload, smallest, monitor, build)
     }
 }
@@ -227,6 +228,7 @@ impl Setting {
         outcome.helpers_took = engine.helpers_took();
         outcome.warnings.extend(stalled.clone());
         outcome.stalled = stalled;
+        outcome.warnings.extend(asymmetry(&parts.transport.kind, &parts.routing, &outcome.topology));
         outcome.warnings.extend(useless_threshold(&parts.queue, &outcome.flows));
         // The engine goes on until the last timer; queues are observed until the last flow ended.
         let until = steady.as_ref().map_or(outcome.simulated, |one| one.jumps().by_engine(outcome.simulated));

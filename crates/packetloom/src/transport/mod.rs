@@ -26,6 +26,12 @@ pub fn goes_by_marks(transport: &Values) -> bool {
     find(&transport.kind).is_some_and(|entry| (entry.goes_by_marks)(transport))
 }
 
+/// The size of a transport's smallest packet.
+pub fn smallest_bytes(transport: &Values) -> u64 {
+    let usual = || PacketFormat::of(transport).smallest_bytes();
+    find(&transport.kind).map_or_else(usual, |entry| (entry.smallest_bytes)(transport))
+}
+
 /// How many traffic classes a transport sorts its packets into, if it does.
 pub fn classes(transport: &Values) -> Option<u64> {
     (find(&transport.kind)?.classes)(transport)

@@ -35,6 +35,10 @@ pub fn scenario() -> BoxedStrategy<Json> {
             let mut scenario = json!({
                 "topology": topology, "workload": workload, "scheme": [scheme], "measure": measure, "run": run,
             });
+            // With eight a dragonfly has 16,512 hosts.
+            if let Some(hosts) = scenario["topology"]["hosts_per_router"].as_u64() {
+                scenario["topology"]["hosts_per_router"] = json!(hosts.min(3));
+            }
             let damages = fault.iter().any(|one: &Json| one["kind"] == "corruption");
             if !fault.is_empty() {
                 scenario["fault"] = fault.into();

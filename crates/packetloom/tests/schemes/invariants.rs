@@ -9,6 +9,7 @@ use crate::common::{cases, prepare_class, write_file};
 use crate::watched::{Cause, Fate, Step, Witness, run};
 use packetloom::flow::FlowId;
 use packetloom::measure::FlowRow;
+use packetloom::packet::Kind;
 use packetloom::transport::{COMPONENTS, Sending};
 use packetloom::units::{Rate, Time};
 use proptest::prelude::*;
@@ -49,6 +50,8 @@ enum May {
     Pulled(u32),
     /// A packet at a time, when the network or the receiver allows it.
     Granted,
+    /// A packet at a time, as its receiver's credit comes.
+    Credited,
     /// As each of several windows lets it, which are not seen one by one.
     Windows,
 }
@@ -79,6 +82,7 @@ enum Bears {
 }
 
 const SHORT: &str = r#"{ kind = "drop-tail", capacity = "30KB" }"#;
+const LIMITED: &str = r#"{ kind = "credit-limiter", capacity = "20 packets" }"#;
 const MARKING: &str = r#"{ kind = "ecn", capacity = "60KB", mark_above = "10KB" }"#;
 const STRICT: &str = r#"{ kind = "classes", strict = 8, queue = "drop-tail", port = { kind = "ecn", capacity = "60KB", mark_above = "10KB" } }"#;
 const PFABRIC: &str = r#"{ kind = "pfabric", capacity = "22.5KB" }"#;
@@ -165,6 +169,7 @@ const POOL: &str = r#"mss = "1460B", header = "40B", ack = "40B", recovery = "ir
 const HOMA: &str = r#"mss = "1460B", header = "40B", ack = "40B", blind_header = "0B", blind = "8760B", cutoffs_from = "seen""#;
 
 const DCPIM: &str = r#"mss = "1460B", header = "40B", ack = "40B", alpha = 2.0"#;
+const XPASS: &str = r#"mss = "1460B", header = "40B", ack = "40B""#;
 
 const SIRD: &str = r#"mss = "1460B", header = "40B", ack = "40B""#;
 
@@ -294,6 +299,15 @@ const HELD: &[Held] = &[
             "dcpim",
             r#"variant = "yapsdc", mss = "1460B", header = "40B", ack = "40B", channels = 1, short = 0.0"#,
             LEVELS,
+        )
+    },
+    Held { may: May::Credited, ..windowed("expresspass", XPASS, LIMITED) },
+    Held {
+        may: May::Credited,
+        ..windowed(
+            "expresspass",
+            r#"variant = "fat-tree", mss = "1460B", header = "40B", ack = "40B", early_stop = false, jitter = 0.0"#,
+            SHORT,
         )
     },
     Held { may: May::LinkFree, ..windowed("sird", SIRD, STRICT) },
@@ -537,6 +551,7 @@ fn sends_only_when_it_may(held: &Held, steps: &[Step]) -> Result<(), String> {
                 report.packets_sent <= first + step.arrived + report.timeouts + report.returns
             }
             May::Granted => is_alone && matches!(step.cause, Cause::Timer(_)),
+            May::Credited => is_alone && matches!(step.cause, Cause::Packet { kind: Kind::Credit, .. }),
             May::Windows => true,
         };
         if !may {

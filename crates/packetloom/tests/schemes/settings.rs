@@ -115,6 +115,11 @@ pub const SETTINGS: &[Setting] = &[
     on_rack("flowtune", "", ENDLESS),
     Setting { flows: FEWER, ..on_rack("homa", "blind = \"5840B\", window = \"7KB\"", LEVELS) },
     Setting { flows: FEWER, ..on_rack("phost", "", PFABRIC) },
+    Setting {
+        flows: FEW,
+        others: "",
+        ..on_rack("expresspass", "variant = \"fat-tree\"", "\"credit-limiter\"")
+    },
     Setting { flows: FEW, ..on_rack("sird", "", STRICT) },
     Setting { flows: FEW, ..on_rack("dcpim", "bdp = 6", LEVELS) },
     Setting { flows: RDMA, ..on_rack("roce", "rto = \"20us\"", SHORT) },

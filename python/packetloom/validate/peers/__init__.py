@@ -12,6 +12,7 @@ from packetloom.validate.comparison import Check
 from packetloom.validate.peers.abm import abm_comparisons
 from packetloom.validate.peers.conweave import balanced_comparison_of, conweave_comparisons
 from packetloom.validate.peers.dcpim import dcpim_comparisons
+from packetloom.validate.peers.expresspass import expresspass_comparisons
 from packetloom.validate.peers.flow_lists import flow_list_comparisons
 from packetloom.validate.peers.homa import homa_comparisons
 from packetloom.validate.peers.hpcc import comparison_of, hpcc_comparisons
@@ -42,6 +43,7 @@ def peer_comparisons() -> list[Check]:
         *powertcp_comparisons(),
         *sird_comparisons(),
         *dcpim_comparisons(),
+        *expresspass_comparisons(),
         *conweave_comparisons(),
         *homa_comparisons(),
         *astra_sim_comparisons(),

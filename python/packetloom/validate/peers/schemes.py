@@ -47,6 +47,7 @@ SCHEMES: Mapping[str, Mapping[str, Schemes]] = {
     },
     "sird_ns2": {"SIRD": ("transport sird", "queue classes", "routing spray-random")},
     "dcpim": {"dcPIM": ("transport dcpim", "queue classes", *_IN_TURN)},
+    "expresspass_ns2": {"ExpressPass's ns-2": ("transport expresspass", "queue credit-limiter", "routing ecmp")},
     "conweave_ns3": {
         name: (*_BALANCED, f"routing {name.lower()}") for name in ("ECMP", "DRILL", "LetFlow", "CONGA", "ConWeave")
     },

@@ -1,0 +1,314 @@
+//! ExpressPass's parameters.
+
+use super::header::Header;
+use crate::flow::{FlowId, HostId};
+use crate::narrow::{exact, narrow};
+use crate::packet::{Kind, Packet};
+use crate::packet_format;
+use crate::priority;
+use crate::queue;
+use crate::random::Stream;
+use crate::spec::{ALWAYS, Complaint, Fallback, Kind as Holds, Param, Values};
+use crate::topology::Topology;
+use crate::units::{Rate, Time};
+
+/// The defaults in which the paper and the ways in which its authors' code was run differ.
+#[derive(Clone, Copy, Debug)]
+struct Variant {
+    first_rate: f64,
+    first_weight: f64,
+    target_loss: f64,
+    credit_spread_bytes: u64,
+    retry: Time,
+}
+
+/// As far as it is known: read in summaries of it.
+const PAPER: Variant = Variant { target_loss: 0.1, ..NWSIM };
+/// Tcl of the SIRD authors' simulator (dalehuangzihan/SIRD-Simulator), which has a port of the code.
+const NWSIM: Variant = Variant {
+    first_rate: 0.0625,
+    first_weight: 0.0625,
+    target_loss: 0.125,
+    credit_spread_bytes: 8,
+    retry: Time::from_us(100),
+};
+/// kaist-ina/ns2-xpass, scripts/large-scale-fattree.tcl.
+const FAT_TREE: Variant = Variant { first_rate: 0.5, ..NWSIM };
+/// The same, tcl/lib/ns-default.tcl.
+const CLASS: Variant = Variant {
+    first_rate: 0.5,
+    first_weight: 0.5,
+    credit_spread_bytes: 0,
+    retry: Time::from_us(100_000),
+    ..NWSIM
+};
+
+impl Variant {
+    fn of(values: &Values) -> &'static Variant {
+        let all = [("paper", &PAPER), ("fat-tree", &FAT_TREE), ("class", &CLASS), ("nwsim", &NWSIM)];
+        values.meaning("variant", &all)
+    }
+}
+
+const fn optional_share(name: &'static str, least: f64, doc: &'static str, source: &'static str) -> Param {
+    Param::optional(name, Holds::Number(least, 1.0), doc, source)
+}
+
+/// All of them.
+pub const PARAMS: &[Param] = &[
+    Param {
+        name: "variant",
+        kind: Holds::Choice(&["paper", "fat-tree", "class", "nwsim"]),
+        default: Fallback::Value("paper"),
+        doc: "Whose constants hold: the paper's, those of its authors' fat tree, the defaults of their simulator, or those by which SIRD's authors compare. It sets the defaults of alpha, w_init, target_loss, credit_spread and retry.",
+        source: "ExpressPass (SIGCOMM 2017); the authors' ns-2 (kaist-ina/ns2-xpass); SIRD's (dalehuangzihan/SIRD-Simulator)",
+        acts: ALWAYS,
+    },
+    packet_format::MSS,
+    Param {
+        source: "the authors' ns-2: 78 B with preamble and gap, which are 38 B",
+        ..packet_format::HEADER
+    },
+    Param {
+        default: Fallback::Value("46B"),
+        doc: "Bytes of a packet without payload on the wire, and of a credit on average. Data packets are padded to them.",
+        source: "the authors' ns-2: 84 B with preamble and gap, which are 38 B",
+        ..packet_format::ACK
+    },
+    Param::optional(
+        "credit_spread",
+        Holds::Bytes,
+        "Credits have up to so much more or less than ack, each drawn, so that none is dropped more often than others. Left out: 8B, 0B (class).",
+        "ExpressPass (SIGCOMM 2017) §3.1: random sizes; the authors' ns-2: 76 to 92 B; its class 84 B",
+    ),
+    optional_share(
+        "alpha",
+        1e-6,
+        "A flow's first rate of credits, of the greatest. Left out: 0.0625, 0.5 (fat-tree, class).",
+        "ExpressPass (SIGCOMM 2017): 1/16; the authors' ns-2: alpha_",
+    ),
+    optional_share(
+        "w_init",
+        0.0,
+        "The first weight of the greatest rate when the rate grows. Left out: 0.0625, 0.5 (class).",
+        "ExpressPass (SIGCOMM 2017): 1/16; the authors' ns-2: w_init_",
+    ),
+    Param {
+        name: "w_min",
+        kind: Holds::Number(0.0, 1.0),
+        default: Fallback::Value("0.01"),
+        doc: "The least of these weights, which each round trip with congestion halves. The most is 0.5; each one without, but for the first, adds 0.05.",
+        source: "the authors' ns-2: min_w_, credit_feedback_control",
+        acts: ALWAYS,
+    },
+    optional_share(
+        "target_loss",
+        0.0,
+        "The share of credits that may be lost without being held for congestion, at a rate of none; it is less in proportion to the rate. Left out: 0.1 (paper), 0.125.",
+        "ExpressPass (SIGCOMM 2017): 10 %; the authors' ns-2: target_loss_scaling_",
+    ),
+    Param {
+        name: "jitter",
+        kind: Holds::Number(0.0, 0.999),
+        default: Fallback::Value("0.1"),
+        doc: "The gap between two credits is drawn from so much less to so much more than the rate says.",
+        source: "the authors' ns-2: min_jitter_, max_jitter_",
+        acts: ALWAYS,
+    },
+    Param {
+        name: "ramp",
+        kind: Holds::Count(1),
+        default: Fallback::Value("40"),
+        doc: "A flow with fewer packets than this begins at a rate that is less in proportion.",
+        source: "the authors' ns-2: XPassAgent::recv_credit_request",
+        acts: ALWAYS,
+    },
+    Param {
+        name: "early_stop",
+        kind: Holds::Flag,
+        default: Fallback::Value("true"),
+        doc: "A sender stops the credits before its last packet, once a round trip brings as many as it has packets left; otherwise after it.",
+        source: "the authors' ns-2: XPassAgent::recv_credit, early credit stop",
+        acts: ALWAYS,
+    },
+    Param::optional(
+        "retry",
+        Holds::Time,
+        "A request without a credit, and a word on missing data without any, are sent again after this; a sender whose credits cease asks again after 16 times as long. Left out: 100us, 100ms (class).",
+        "the authors' ns-2: retransmit_timeout_; what follows when credits cease: packetloom",
+    ),
+];
+
+/// What must hold of them.
+pub fn check(values: &Values) -> Result<(), Complaint> {
+    packet_format::check(values)?;
+    let spread = Config::of(values).credit_spread_bytes;
+    if spread >= values.bytes("ack") {
+        let message = "must be less than ack, or a credit could have nothing; write a smaller one";
+        return Err(Complaint::new("credit_spread", message));
+    }
+    if spread + values.bytes("ack") > 65_535 {
+        return Err(Complaint::new(
+            "credit_spread",
+            "a packet may have 65535 bytes at most; write a smaller one",
+        ));
+    }
+    if values.optional_time("retry").is_some_and(|retry| retry < Time::from_us(1)) {
+        return Err(Complaint::new("retry", "write a time of at least 1us, such as \"100us\""));
+    }
+    if values.count("ramp") > 1 << 20 {
+        return Err(Complaint::new("ramp", "write 1048576 at most"));
+    }
+    Ok(())
+}
+
+/// The parameters, read.
+#[derive(Clone, Debug)]
+pub struct Config {
+    pub payload_bytes: u64,
+    pub header_bytes: u64,
+    /// A packet without payload; a credit on average.
+    pub least_bytes: u64,
+    pub framing_bytes: u64,
+    pub credit_spread_bytes: u64,
+    pub first_rate: f64,
+    pub first_weight: f64,
+    pub least_weight: f64,
+    pub target_loss: f64,
+    pub jitter: f64,
+    pub ramp: u32,
+    pub early_stop: bool,
+    pub retry: Time,
+}
+
+impl Config {
+    /// Of a network that is not known yet.
+    pub fn of(values: &Values) -> Config {
+        let variant = Variant::of(values);
+        let share = |key, other| values.optional_number(key).unwrap_or(other);
+        Config {
+            payload_bytes: values.bytes("mss"),
+            header_bytes: values.bytes("header"),
+            least_bytes: values.bytes("ack"),
+            framing_bytes: 0,
+            credit_spread_bytes: values
+                .optional_bytes("credit_spread")
+                .unwrap_or(variant.credit_spread_bytes),
+            first_rate: share("alpha", variant.first_rate),
+            first_weight: share("w_init", variant.first_weight),
+            least_weight: values.number("w_min"),
+            target_loss: share("target_loss", variant.target_loss),
+            jitter: values.number("jitter"),
+            ramp: exact::<u32>(values.count("ramp")),
+            early_stop: values.flag("early_stop"),
+            retry: values.optional_time("retry").unwrap_or(variant.retry),
+        }
+    }
+
+    /// On a network.
+    pub fn on(self, topology: &Topology) -> Config {
+        Config { framing_bytes: topology.framing_bytes, ..self }
+    }
+
+    /// After so long without a credit a sender that had some asks again.
+    pub fn silence(&self) -> Time {
+        self.retry.times(16)
+    }
+
+    /// The smallest packet.
+    pub fn smallest_bytes(&self) -> u64 {
+        self.least_bytes - self.credit_spread_bytes
+    }
+
+    /// How many packets a flow has.
+    pub fn packets(&self, size_bytes: u64) -> u64 {
+        size_bytes.div_ceil(self.payload_bytes)
+    }
+
+    /// A data packet of a flow.
+    #[inline]
+    pub fn data_bytes(&self, seq: u32, size_bytes: u64) -> u64 {
+        let before = u64::from(seq) * self.payload_bytes;
+        let payload = size_bytes.saturating_sub(before).min(self.payload_bytes);
+        (payload + self.header_bytes).max(self.least_bytes)
+    }
+
+    /// A credit on average, with what links add to it.
+    pub fn credit_on_wire(&self) -> f64 {
+        (self.least_bytes + self.framing_bytes) as f64
+    }
+
+    /// The most credits that a host's link carries data for, in bytes a second.
+    pub fn most_credits(&self, link: Rate) -> u64 {
+        let full = (self.payload_bytes + self.header_bytes).max(self.least_bytes);
+        queue::credit_rate(link, self.least_bytes + self.framing_bytes, full + self.framing_bytes)
+    }
+
+    /// A packet without payload, which goes before all data where queues rank.
+    pub fn control(&self, flow: FlowId, dst: HostId, header: Header) -> Packet<Header> {
+        let kind = match header {
+            Header::Done => Kind::Ack,
+            Header::Credit { .. } => Kind::Credit,
+            _ => Kind::Control,
+        };
+        let size_bytes = narrow::<u16>(self.least_bytes);
+        Packet { flow, dst, priority: priority::FIRST, size_bytes, kind, header, ..Packet::default() }
+    }
+
+    /// A credit, whose size is drawn.
+    #[inline]
+    pub fn credit(&self, to: (FlowId, HostId), header: Header, random: &mut Stream) -> Packet<Header> {
+        let mut credit = self.control(to.0, to.1, header);
+        if self.credit_spread_bytes > 0 {
+            let sizes = narrow::<u32>(2 * self.credit_spread_bytes + 1);
+            credit.size_bytes = narrow::<u16>(self.smallest_bytes() + u64::from(random.below(sizes)));
+        }
+        credit
+    }
+}
+
+#[cfg(test)]
+pub mod testing {
+    use super::*;
+
+    /// As SIRD's authors run it.
+    pub fn config() -> Config {
+        Config {
+            payload_bytes: 1_460,
+            header_bytes: 40,
+            least_bytes: 46,
+            framing_bytes: 38,
+            credit_spread_bytes: 8,
+            first_rate: 0.0625,
+            first_weight: 0.0625,
+            least_weight: 0.01,
+            target_loss: 0.125,
+            jitter: 0.1,
+            ramp: 40,
+            early_stop: true,
+            retry: Time::from_us(100),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::testing::config;
+    use super::*;
+    use crate::random::Purpose;
+
+    #[test]
+    fn packets_have_the_sizes_of_the_authors() {
+        let config = config();
+        let sizes = [1, 6, 7, 1_460, 1_461].map(|size| config.data_bytes(0, size) + 38);
+        assert_eq!(sizes, [84, 84, 85, 1_538, 1_538]);
+        assert_eq!((config.packets(1_461), config.data_bytes(1, 1_461)), (2, 46));
+        assert_eq!(config.most_credits(Rate::from_gbps(100)), 647_348_951);
+        let mut random = Stream::new(1, Purpose::Transport, 0);
+        let sizes: Vec<u16> =
+            (0..1_000).map(|_| config.credit((1, 2), Header::Done, &mut random).size_bytes + 38).collect();
+        assert_eq!((sizes.iter().min(), sizes.iter().max()), (Some(&76), Some(&92)));
+        let mean = sizes.iter().map(|&size| f64::from(size)).sum::<f64>() / 1_000.0;
+        assert!((mean - 84.0).abs() < 0.5, "{mean}");
+    }
+}

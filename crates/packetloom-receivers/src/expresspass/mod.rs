@@ -1,0 +1,293 @@
+//! ExpressPass (Cho, Jang and Han, SIGCOMM 2017): receivers send credits, a packet of data is sent for each, and ports let
+//! through only as many credits as the link back carries data for. So data hardly wait and are not lost; credits are, and
+//! the receiver of a flow sends them slower or faster by the share that is.
+//!
+//! | Start at | for |
+//! |---|---|
+//! | `feedback.rs` | how fast a flow's credits go |
+//! | `outgoing.rs`, `incoming.rs` | a flow at its two ends |
+//! | `queue/credit_limiter.rs`, of the core | what ports do |
+//!
+//! It follows its authors' ns-2 (kaist-ina/ns2-xpass, xpass/xpass.cc). There a flow is over when no credit comes any more,
+//! and a last packet that is lost is not missed. Here its receiver answers the stop once it has all, and the sender repeats
+//! the stop until then. Their receiver's state ends 2 ms after a stop; nothing but its own count depends on that.
+
+mod config;
+mod feedback;
+mod header;
+mod incoming;
+mod outgoing;
+
+use super::finished::Finished;
+use super::flow_table::FlowTable;
+use super::{Scheme, Sending};
+use crate::engine::{Context, FlowStatus, PathNeeds, Plan, Report, Timer, Transport};
+use crate::flow::{Flow, FlowId};
+use crate::packet::{Kind, Packet};
+use crate::spec::{Component, Values};
+use crate::units::Time;
+use config::Config;
+use feedback::Feedback;
+use header::Header;
+use incoming::{Came, Incoming};
+use outgoing::Outgoing;
+
+/// A timer's purpose: a flow's next credit goes.
+const CREDIT: u8 = 0;
+/// A timer's purpose: what is missing of a flow is named again.
+const NACK: u8 = 1;
+/// A timer's purpose: a sender has waited for long enough.
+const REMIND: u8 = 2;
+
+/// All flows from and to one host.
+pub struct ExpressPass {
+    config: Config,
+    outgoing: FlowTable<Outgoing>,
+    incoming: FlowTable<Incoming>,
+    finished: Finished,
+}
+
+impl Scheme for ExpressPass {
+    const COMPONENT: Component = Component {
+        section: "transport",
+        kind: "expresspass",
+        doc: "ExpressPass: receivers send credits, and senders a packet for each; ports drop credits for which the link back has no room, and receivers go by the share that is lost. The workload's classes go unused.",
+        source: "ExpressPass (SIGCOMM 2017); the authors' ns-2 (kaist-ina/ns2-xpass, xpass/xpass.cc)",
+        params: &[config::PARAMS],
+        check: config::check,
+    };
+    type Config = Config;
+    const PATHS: PathNeeds = PathNeeds::BetterSymmetric;
+    const ONE_LINK_A_HOST: bool = true;
+    const GOES_BY_LOST_CREDITS: bool = true;
+    const NEEDS_WHOLE: Option<&'static str> =
+        Some("a flow's credits are dropped at links whose way back it takes");
+
+    fn configure(values: &Values) -> Config {
+        Config::of(values)
+    }
+
+    fn on_plan(config: Config, plan: &Plan<'_>) -> Config {
+        config.on(plan.topology)
+    }
+
+    fn smallest_bytes(values: &Values) -> u64 {
+        Config::of(values).smallest_bytes()
+    }
+
+    fn new(config: &Config) -> ExpressPass {
+        ExpressPass {
+            config: config.clone(),
+            outgoing: FlowTable::default(),
+            incoming: FlowTable::default(),
+            // A sender repeats itself after 16 times this at most, or two round trips.
+            finished: Finished::new(config.retry.times(32)),
+        }
+    }
+
+    fn number(packet: &Packet<Header>) -> Option<u32> {
+        if let Header::Data { seq, .. } = packet.header { Some(seq) } else { None }
+    }
+}
+
+impl Transport for ExpressPass {
+    type Header = Header;
+    type Agent = ();
+
+    fn start(&mut self, flow: Flow, context: &mut Context<'_, Header>) {
+        let mut outgoing = Outgoing::new(flow, &self.config, context.now);
+        let request = outgoing.request(&self.config, context.now);
+        context.set_timer(outgoing.due, flow.id, REMIND);
+        self.outgoing.insert(flow.id, outgoing);
+        context.send(self.config.control(flow.id, flow.dst, request));
+    }
+
+    fn receive(&mut self, packet: Packet<Header>, context: &mut Context<'_, Header>) {
+        // This transport doesn't know trimming: to it the packet is lost.
+        if matches!(packet.kind, Kind::Trimmed | Kind::Returned) {
+            return;
+        }
+        match packet.header {
+            Header::Data { seq, number, sent_at } => self.arrived(&packet, seq, (number, sent_at), context),
+            Header::Credit { number, sent_at } => self.credited(packet.flow, (number, sent_at), context),
+            Header::Request { size_bytes, packets_left } => {
+                self.requested(&packet, size_bytes, packets_left, context);
+            }
+            Header::Stop { is_last } => self.stopped(&packet, is_last, context),
+            Header::Nack { next } => self.go_back(packet.flow, next, context),
+            Header::Done => {
+                if let Some(flow) = self.outgoing.remove(packet.flow) {
+                    context.closed(flow.flow(), flow.report());
+                }
+            }
+        }
+    }
+
+    #[inline]
+    fn expect(&self, packet: &Packet<Header>) {
+        match packet.kind {
+            Kind::Data => self.incoming.prefetch(packet.flow),
+            _ => self.outgoing.prefetch(packet.flow),
+        }
+    }
+
+    fn timer(&mut self, timer: Timer, context: &mut Context<'_, Header>) {
+        match timer.purpose {
+            CREDIT => {
+                if self.incoming.get(timer.key).is_some_and(|flow| flow.credit_at == timer.at) {
+                    self.send_credit(timer.key, context);
+                }
+            }
+            NACK => {
+                if self.incoming.get(timer.key).is_some_and(|flow| flow.nack_at == timer.at) {
+                    self.name_missing(timer.key, context);
+                }
+            }
+            _ => self.remind(timer, context),
+        }
+    }
+
+    fn sending(&self, flow: FlowId, _: Time) -> Option<Sending> {
+        self.outgoing.get(flow).map(Outgoing::sending)
+    }
+
+    fn reports(&self) -> Vec<(FlowId, Report)> {
+        self.outgoing.states().map(|flow| (flow.flow().id, flow.report())).collect()
+    }
+
+    fn statuses(&self) -> Vec<FlowStatus> {
+        self.outgoing.states().map(Outgoing::status).collect()
+    }
+}
+
+// The sending side.
+impl ExpressPass {
+    fn credited(&mut self, id: FlowId, credit: (u32, Time), context: &mut Context<'_, Header>) {
+        let Some(flow) = self.outgoing.get_mut(id) else { return };
+        if flow.hear(&self.config, context.now) {
+            context.set_timer(flow.due, id, REMIND);
+        }
+        if let Some(data) = flow.spend(credit.0, credit.1, &self.config) {
+            context.send(data);
+        }
+        if flow.is_to_stop(&self.config, context.now) {
+            let stop = flow.stop(&self.config, context.now);
+            Self::tell(flow, stop, &self.config, context);
+        }
+    }
+
+    /// Sends a word to a flow's receiver, and has the sender come back to it.
+    fn tell(flow: &Outgoing, word: Header, config: &Config, context: &mut Context<'_, Header>) {
+        let &Flow { id, dst, .. } = flow.flow();
+        context.set_timer(flow.due, id, REMIND);
+        context.send(config.control(id, dst, word));
+    }
+
+    fn go_back(&mut self, id: FlowId, next: u32, context: &mut Context<'_, Header>) {
+        let Some(flow) = self.outgoing.get_mut(id) else { return };
+        if let Some(request) = flow.go_back(next, &self.config, context.now) {
+            Self::tell(flow, request, &self.config, context);
+        }
+    }
+
+    fn remind(&mut self, timer: Timer, context: &mut Context<'_, Header>) {
+        let Some(flow) = self.outgoing.get_mut(timer.key).filter(|flow| flow.due == timer.at) else { return };
+        match flow.remind(&self.config, context.now) {
+            Some(word) => Self::tell(flow, word, &self.config, context),
+            None => context.set_timer(flow.due, timer.key, REMIND),
+        }
+    }
+}
+
+// The receiving side.
+impl ExpressPass {
+    fn requested(
+        &mut self,
+        packet: &Packet<Header>,
+        size_bytes: u64,
+        packets_left: u32,
+        context: &mut Context<'_, Header>,
+    ) {
+        let (id, now) = (packet.flow, context.now);
+        if self.finished.packets(id).is_some() {
+            context.send(self.config.control(id, packet.src, Header::Done));
+            return;
+        }
+        match self.incoming.get_mut(id) {
+            Some(flow) if flow.has_credits() => return,
+            Some(flow) => flow.feedback.restart(packets_left, &self.config, now),
+            None => {
+                let most = self.config.most_credits(context.nic_rate());
+                let feedback = Feedback::new(most, packets_left, &self.config, now);
+                self.incoming.insert(id, Incoming::new(packet.src, size_bytes, feedback, &self.config));
+            }
+        }
+        self.send_credit(id, context);
+    }
+
+    fn send_credit(&mut self, id: FlowId, context: &mut Context<'_, Header>) {
+        let Some(flow) = self.incoming.get_mut(id) else { return };
+        let sent_at = context.now;
+        let (number, gap) = flow.feedback.next(&self.config, context.random, sent_at);
+        let header = Header::Credit { number, sent_at };
+        let credit = self.config.credit((id, flow.src), header, context.random);
+        flow.credit_at = sent_at + gap.max(Time(1));
+        context.set_timer(flow.credit_at, id, CREDIT);
+        context.send(credit);
+    }
+
+    fn arrived(
+        &mut self,
+        packet: &Packet<Header>,
+        seq: u32,
+        (number, sent_at): (u32, Time),
+        context: &mut Context<'_, Header>,
+    ) {
+        let id = packet.flow;
+        let Some(flow) = self.incoming.get_mut(id) else { return };
+        flow.feedback.arrived(number, sent_at, context.now);
+        match flow.note(seq) {
+            Came::InVain => {}
+            Came::Gap => self.name_missing(id, context),
+            Came::InOrder if flow.is_whole() => {
+                context.delivered(id);
+                if !flow.has_credits() {
+                    self.finish(id, context);
+                }
+            }
+            Came::InOrder => {}
+        }
+    }
+
+    /// Says from which packet on the flow is missing, and again if nothing comes of it.
+    fn name_missing(&mut self, id: FlowId, context: &mut Context<'_, Header>) {
+        let Some(flow) = self.incoming.get_mut(id) else { return };
+        flow.nack_at = context.now + self.config.retry;
+        context.set_timer(flow.nack_at, id, NACK);
+        context.send(self.config.control(id, flow.src, Header::Nack { next: flow.next }));
+    }
+
+    fn stopped(&mut self, packet: &Packet<Header>, is_last: bool, context: &mut Context<'_, Header>) {
+        let id = packet.flow;
+        let Some(flow) = self.incoming.get_mut(id) else {
+            if self.finished.packets(id).is_some() {
+                context.send(self.config.control(id, packet.src, Header::Done));
+            }
+            return;
+        };
+        flow.credit_at = Time::NEVER;
+        if flow.is_whole() {
+            self.finish(id, context);
+        } else if is_last && flow.nack_at == Time::NEVER {
+            self.name_missing(id, context);
+        }
+    }
+
+    /// The flow is whole, and its sender knows that it needs no more credits: it is told so.
+    fn finish(&mut self, id: FlowId, context: &mut Context<'_, Header>) {
+        if let Some(flow) = self.incoming.remove(id) {
+            self.finished.add(context.now, id, flow.packets);
+            context.send(self.config.control(id, flow.src, Header::Done));
+        }
+    }
+}
