@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +33,15 @@ def test_the_page_is_what_the_rows_say() -> None:
 def test_the_page_of_schemes_counts_the_rows_of_each() -> None:
     text = page.SCHEMES.read_text()
     assert text == held_to.with_counts(text, json.loads(page.ROWS.read_text())), "python -m packetloom.validate.page"
+
+
+def test_the_readme_counts_the_rows_as_the_page_does() -> None:
+    kept = json.loads(page.ROWS.read_text())
+    verdicts = Counter(row["verdict"] for folder in held_to.SIMULATORS for row in kept[folder]["rows"])
+    text = " ".join((page.PAGE.parents[1] / "README.md").read_text().split())
+    assert f"of {verdicts.total():,} rows {verdicts['holds']:,} agree" in text
+    assert f"{verdicts['differs as known']} differ by known" in text
+    assert f"{verdicts['undecided']} are undecided" in text
 
 
 def test_every_row_that_is_kept_names_schemes_that_the_page_has() -> None:
