@@ -28,8 +28,8 @@ STATISTICS: Mapping[str, Callable[[Sequence[float]], float]] = {
     "FCT of the first flow to end": min,
     "FCT of the last flow to end": max,
 }
-# In theirs 10 MB take 6,873 credits in 9.43 ms between racks, where each packet is hashed: 1.058 times the mean gap at full
-# rate. Within a rack, where none is, they take 1.008 times it, as jitter that is drawn for each credit would give.
+# In theirs 10 MB take 6,873 credits in 9.43 ms between racks, where each packet is hashed: 1.058 times the mean gap at
+# full rate. Within a rack, where none is, they take 1.008 times it, as jitter that is drawn for each credit would give.
 ONE_GAP = Deviation(
     "Their hash of paths seeds libc's rand anew with each packet, which then draws the sizes of credits and the gaps "
     "between them: all gaps of a flow that is nearly alone between racks are as much too long or too short, by up to a "
