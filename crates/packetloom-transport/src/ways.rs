@@ -10,6 +10,30 @@ pub fn path(topology: &Topology, src: HostId, dst: HostId) -> Vec<&Link> {
     topology.path(src, dst).into_iter().map(|link| &topology.links[link]).collect()
 }
 
+/// What a packet of so many bytes on the wire takes by the slowest of the shortest ways between two hosts.
+pub fn slowest(topology: &Topology, src: HostId, dst: HostId, bytes: u64) -> Time {
+    let takes = |link: &Link| link.latency + link.rate.time_for(bytes);
+    let Some(routes) = topology.routes() else {
+        // Addresses determine the way, or all are alike.
+        return Time(path(topology, src, dst).into_iter().map(|link| takes(link).as_ps()).sum());
+    };
+    let mut reached = BTreeMap::from([(src, Time::ZERO)]);
+    while !reached.contains_key(&dst) {
+        let mut next = BTreeMap::new();
+        for (&node, &time) in &reached {
+            let ports = &topology.nodes[node as usize].ports;
+            let ways = if ports.len() == 1 { &[0] } else { routes.to(node, dst) };
+            for way in ways {
+                let link = &topology.links[(ports.start + way) as usize];
+                let slowest = next.entry(link.dst).or_insert(Time::ZERO);
+                *slowest = (*slowest).max(time + takes(link));
+            }
+        }
+        reached = next;
+    }
+    reached[&dst]
+}
+
 /// Pairs of hosts among which the longest path is, and the shortest. Where addresses determine the way, all hosts see
 /// the same network.
 pub fn distinct_pairs(topology: &Topology) -> Vec<(HostId, HostId)> {

@@ -117,8 +117,8 @@ fn every_transport_runs_on_any_graph_by_every_routing() {
         let expected = match name {
             // Their switches or their allocator remember flows, and answers must come by them.
             "pdq" => 2,
-            "d3" | "hpcc" | "powertcp" | "python-telemetry" | "numfabric" | "flowtune" => 6,
-            "fastpass" => 14,
+            "d3" | "hpcc" | "powertcp" | "python-telemetry" | "numfabric" | "flowtune" | "expresspass" => 6,
+            "fastpass" | "dcpim" => 14,
             // They report the fate of their packets, so that their paths can be chosen by it.
             "ndp" | "eqds" | "uec" => 38,
             // They report marks and timeouts, so that plb works.

@@ -228,9 +228,10 @@ fn every_transport_gets_through_or_says_why_not() {
                 }
             }
         }
-        // EQDS would pull by links that others share.
+        // EQDS would pull by links that others share; dcPIM's channels and ExpressPass's credits are of one link.
         let knows_one_link =
-            ["rcp", "d3", "pdq", "daq", "numfabric", "fastpass", "flowtune", "eqds"].contains(&name);
+            ["rcp", "d3", "pdq", "daq", "numfabric", "fastpass", "flowtune", "eqds", "dcpim", "expresspass"]
+                .contains(&name);
         // HPCC's telemetry is of one path.
         let expected = if ["hpcc", "powertcp", "python-telemetry"].contains(&name) { 2 } else { 0 };
         assert_eq!(refused, if knows_one_link { 4 } else { expected }, "{name}");

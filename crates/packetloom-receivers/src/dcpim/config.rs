@@ -8,7 +8,7 @@ use crate::packet::{Kind, Packet};
 use crate::packet_format::{self, PacketFormat};
 use crate::priority;
 use crate::spec::{ALWAYS, Complaint, Fallback, Kind as Holds, Param, Values};
-use crate::topology::{Link, Topology};
+use crate::topology::Topology;
 use crate::units::Time;
 use packetloom_transport::ways;
 
@@ -283,15 +283,10 @@ fn level_by_size(packets: u32) -> u8 {
     (1..LEVELS_BY_SIZE).find(|&level| packets <= LEVEL_BASE.pow(level.into())).unwrap_or(LEVELS_BY_SIZE)
 }
 
-/// The longest time that a packet of so many bytes on the wire takes there and back.
+/// Twice the longest time that a packet of so many bytes on the wire takes: a round has a half for each direction.
 fn longest_round_trip(topology: &Topology, bytes: u64) -> Time {
-    let takes = |links: &[&Link]| {
-        Time(links.iter().map(|link| (link.latency + link.rate.time_for(bytes)).as_ps()).sum())
-    };
-    let both = |(src, dst): (HostId, HostId)| {
-        takes(&ways::path(topology, src, dst)) + takes(&ways::path(topology, dst, src))
-    };
-    ways::distinct_pairs(topology).into_iter().map(both).max().unwrap_or_default()
+    let takes = |(src, dst): (HostId, HostId)| ways::slowest(topology, src, dst, bytes);
+    ways::distinct_pairs(topology).into_iter().map(takes).max().unwrap_or_default().times(2)
 }
 
 #[cfg(test)]
