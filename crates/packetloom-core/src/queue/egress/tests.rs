@@ -174,6 +174,7 @@ fn each_class_has_an_aqm_of_its_own() {
                 ("weights", Value::List(vec![Value::Count(1); 2])),
                 ("strict", Value::Absent),
                 ("port", Value::Absent),
+                ("port_marks", Value::Text("everywhere".to_owned())),
                 ("ring", Value::Count(0)),
                 ("ties", Value::Text("any".to_owned())),
                 ("queue", Value::Component(egress(component("fifo", &[]), codel(), private(Value::Absent)))),
