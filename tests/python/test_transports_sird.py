@@ -11,6 +11,7 @@ from packetloom.reproduce.claims import Claim, Finding, judge
 from packetloom.reproduce.transports import PAPER
 from packetloom.reproduce.transports.sird import (
     DCPIM,
+    EXPRESSPASS,
     HOMA,
     LESS_BUDGET,
     MORE_BUDGET,
@@ -145,5 +146,11 @@ def test_tails_are_held_against_those_of_dcpim_at_the_highest_load(sird: float, 
     assert found.verdict == verdict
 
 
-def test_what_it_is_held_against_is_named_where_it_is_not_built() -> None:
-    assert judge(claim_of("SI6"), {}).reason == "ExpressPass is not built."
+@pytest.mark.parametrize(("slowest", "verdict"), [(10.0, "holds"), (9.9, "differs")])
+def test_the_tail_is_a_fifth_of_expresspasses(slowest: float, verdict: str) -> None:
+    sizes = {"size_bytes": [1_458, 50_000]}
+    of = {SIRD: {"slowdown": [2.0, 2.0]} | sizes, EXPRESSPASS: {"slowdown": [slowest, slowest]} | sizes}
+    found = judge(claim_of("SI6"), runs(sird_w4=w4(of, loads=(0.5, 0.85))))
+    assert values(found.deciding) == {"W4 at 0.85: p99 slowdown, ExpressPass / SIRD": slowest / 2}
+    assert values(found.beside)["W4 at 0.85, one packet: p99 slowdown, ExpressPass / SIRD"] == slowest / 2
+    assert found.verdict == verdict

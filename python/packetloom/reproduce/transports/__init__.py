@@ -1,4 +1,4 @@
-"""Transports of 2017 to 2025, claim by claim: SIRD, dcPIM, PowerTCP and ABM, and what others claim that are not built.
+"""Transports of 2017 to 2025, by claim: SIRD, ExpressPass, dcPIM, PowerTCP and ABM, and some that are not built.
 
 papers/transports/README.md has the findings.
 """
@@ -6,9 +6,9 @@ papers/transports/README.md has the findings.
 from __future__ import annotations
 
 from packetloom.reproduce import Experiment, Paper
-from packetloom.reproduce.transports import abm, dcpim, powertcp, sird
+from packetloom.reproduce.transports import abm, dcpim, expresspass, powertcp, sird
 from packetloom.reproduce.transports.figures import FIGURES
-from packetloom.reproduce.transports.unbuilt import AEOLUS, BFC, EXPRESSPASS, FLOODGATE, claims_of
+from packetloom.reproduce.transports.unbuilt import AEOLUS, BFC, FLOODGATE, claims_of
 
 SIX_MS = ("run.seeds=2", "run.duration=6ms", "run.max_time=6ms")
 THIRTY_MS = ("run.seeds=2", "run.duration=30ms", "run.max_time=30ms")
@@ -17,6 +17,12 @@ EXPERIMENTS = (
     Experiment("sird-unasked", "sird-unasked.toml"),
     Experiment("sird-shared-sender", "sird-shared-sender.toml"),
     Experiment("sird-w4", "sird-w4.toml", full=("run.seeds=20",), tiny="200us"),
+    Experiment("expresspass-incast", "expresspass-incast.toml", tiny="200us"),
+    Experiment("expresspass-two", "expresspass-two.toml", tiny="4.5ms"),
+    Experiment("expresspass-two-packets", "expresspass-two-packets.toml"),
+    Experiment("expresspass-paths", "expresspass-paths.toml", tiny="200us"),
+    Experiment("expresspass-waste", "expresspass-waste.toml"),
+    Experiment("expresspass-jitter", "expresspass-jitter.toml"),
     Experiment("dcpim-web-search", "dcpim-web-search.toml", quick=SIX_MS, tiny="100us"),
     Experiment("dcpim-rounds", "dcpim-rounds.toml", quick=THIRTY_MS, tiny="100us"),
     Experiment("dcpim-just-above", "dcpim-just-above.toml"),
@@ -33,7 +39,7 @@ EXPERIMENTS = (
 # A scheme that gets built has its claims in a module beside `powertcp`, in this place.
 CLAIMS = (
     *sird.CLAIMS,
-    *claims_of(EXPRESSPASS),
+    *expresspass.CLAIMS,
     *dcpim.CLAIMS,
     *claims_of(AEOLUS),
     *powertcp.CLAIMS,
@@ -44,7 +50,7 @@ CLAIMS = (
 
 PAPER = Paper(
     name="transports",
-    title="Transports of 2017 to 2025: SIRD, dcPIM, PowerTCP, ABM",
+    title="Transports of 2017 to 2025: SIRD, ExpressPass, dcPIM, PowerTCP, ABM",
     experiments=EXPERIMENTS,
     claims=CLAIMS,
     figures=FIGURES,

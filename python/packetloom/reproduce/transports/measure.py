@@ -60,6 +60,27 @@ def even_after_ns(found: pl.DataFrame, since_ns: float, least: float) -> float:
     return float(ends[settled]) - since_ns
 
 
+def share_of_newcomer(senders: pl.DataFrame, names: tuple[str, str], since_ns: float, over_ns: float) -> pl.DataFrame:
+    """What the second of two hosts sent in the time `over_ns` before each sample, over half of what both did."""
+    sent = senders.filter(pl.col("time_ns") >= since_ns).sort("time_ns")
+    times = sent["time_ns"].unique().sort().to_numpy()
+    width = round(over_ns / float(times[1] - times[0]))
+    first, second = (
+        np.convolve(sent.filter(pl.col("node") == name)["tx_bytes"].to_numpy().astype(float), np.ones(width), "valid")
+        for name in names
+    )
+    ends = times[0] + (times[1] - times[0]) * (np.arange(len(first)) + width)
+    return pl.DataFrame({"time_ns": ends, "share": 2 * second / (first + second)})
+
+
+def since_when(shares: pl.DataFrame, least: float, since_ns: float, *, for_good: bool = True) -> float:
+    """How long until a share is this much, for good or for the first time; or until the last sample."""
+    ends, enough = shares["time_ns"].to_numpy(), shares["share"].to_numpy() >= least
+    found = np.flatnonzero(~enough) + 1 if for_good else np.flatnonzero(enough)
+    at = (found[-1] if for_good else found[0]) if len(found) else (0 if for_good else len(ends) - 1)
+    return float(ends[min(int(at), len(ends) - 1)]) - since_ns
+
+
 def outstanding_credit(ports: pl.DataFrame, receiver: str) -> pl.DataFrame:
     """The bytes that a receiver of SIRD's had given to its only sender and nothing had come for, sample by sample."""
     given = _sent_by(ports.filter(pl.col("node") == receiver)) / CREDIT_BYTES

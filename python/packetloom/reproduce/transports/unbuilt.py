@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from packetloom.reproduce.claims import Claim, Measured, NotComparable
 from packetloom.reproduce.measure import Runs
 
-ABSTRACT, CODE, MEMORY = "abstract", "their code", "from memory"
-SIMULATOR = "their simulator, measured"
+ABSTRACT, MEMORY = "abstract", "from memory"
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,56 +22,6 @@ class Unbuilt:
     published: str
     claims: tuple[tuple[str, str, str, str], ...]
 
-
-EXPRESSPASS = Unbuilt(
-    "ExpressPass",
-    "SIGCOMM 2017",
-    (
-        (
-            "XP1",
-            "no data loss, and a bounded, small data queue under incast",
-            f"{ABSTRACT}; {SIMULATOR}: 8 of 500 KB, 9.2 KB",
-            "zero drops; peak ≤ 100 packets for 31 of 500 KB",
-        ),
-        (
-            "XP2",
-            "two flows converge within a few RTTs; up to 80 times faster than DCTCP at 10 Gb/s, more at faster links",
-            f"{ABSTRACT}; {SIMULATOR}: 24 RTTs",
-            "0.8 of the fair share in ≤ 35 RTTs; DCTCP ≥ 10 times longer",
-        ),
-        (
-            "XP3",
-            "a lone long flow gets 1538/1622 of the link, as credits cost 5 %",
-            CODE,
-            "94.8 % ± 1.5 % of line rate on the wire",
-        ),
-        (
-            "XP4",
-            "small flows pay one and a half RTTs at least, and by the ramp min(1, n/40) much more: two packets wait "
-            "for their second credit",
-            f"{SIMULATOR}: 1460 B 7.8 us, 1461 B 50.1 us",
-            "ratio ≥ 5",
-        ),
-        (
-            "XP5",
-            "without symmetric paths credits do not protect the data path",
-            CODE,
-            "with asymmetric ECMP the data queue ≥ 5 times larger",
-        ),
-        (
-            "XP6",
-            "credit waste: about one RTT of credits a flow; early stop lowers it",
-            SIMULATOR,
-            "wasted credits a flow ≤ 1.5 BDP in packets × rate share",
-        ),
-        (
-            "XP7",
-            "jitter of credits is needed for fairness of drops",
-            MEMORY,
-            "jitter 0: Jain's index of 8 equal flows lower than with 10 % by ≥ 0.05",
-        ),
-    ),
-)
 
 AEOLUS = Unbuilt(
     "Aeolus",
