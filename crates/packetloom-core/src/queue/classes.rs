@@ -192,8 +192,6 @@ pub struct Classes {
     /// Whether the class whose turn it is has had its quantum.
     served: bool,
     queued: Occupancy,
-    /// How many packets wait in each class: side by side, as each departure looks for the first that has some.
-    waiting: Vec<u64>,
     /// What was taken ahead, and how much may be.
     ring: VecDeque<PacketId>,
     most_in_ring: usize,
@@ -209,13 +207,11 @@ impl Classes {
             class(narrow::<i64>(weight) * QUANTUM_BYTES)
         };
         let strict = values.optional_count("strict");
-        let classes: Vec<Class> = match strict {
-            Some(classes) => (0..classes).map(|_| class(0)).collect(),
-            None => values.list("weights").iter().map(weighted).collect(),
-        };
         Classes {
-            waiting: vec![0; classes.len()],
-            classes,
+            classes: match strict {
+                Some(classes) => (0..classes).map(|_| class(0)).collect(),
+                None => values.list("weights").iter().map(weighted).collect(),
+            },
             is_strict: strict.is_some(),
             port: values.optional_component("port").map_or(Admission::UNLIMITED, |port| super::rule(&port)),
             marks_between_switches: values.text("port_marks") == BETWEEN_SWITCHES,
@@ -244,7 +240,7 @@ impl Classes {
     }
 
     fn take_first<H: Copy + Default>(&mut self, env: &mut Env<'_, H>) -> Option<PacketId> {
-        while let Some(waiting) = self.waiting.iter().position(|&packets| packets > 0) {
+        while let Some(waiting) = self.classes.iter().position(|class| class.buffer.queued().packets > 0) {
             if let Some(id) = self.take_from(waiting, env) {
                 return Some(id);
             }
@@ -257,12 +253,10 @@ impl Classes {
         let buffer = &mut self.classes[class].buffer;
         let before = buffer.queued();
         let taken = buffer.take(env);
-        let waiting = buffer.queued();
-        self.waiting[class] = waiting.packets;
         let left = taken.map_or_else(Occupancy::default, |id| Occupancy {
             bytes: env.packets.get(id).size_bytes.into(),
             packets: 1,
-        }) + waiting;
+        }) + buffer.queued();
         self.queued.bytes -= before.bytes - left.bytes;
         self.queued.packets -= before.packets - left.packets;
         taken
@@ -271,7 +265,7 @@ impl Classes {
     fn take_in_turn<H: Copy + Default>(&mut self, env: &mut Env<'_, H>) -> Option<PacketId> {
         while self.in_classes() > 0 {
             let class = &mut self.classes[self.turn];
-            if self.waiting[self.turn] == 0 {
+            if class.buffer.queued().packets == 0 {
                 class.balance_bytes = class.balance_bytes.min(0);
             } else {
                 if !self.served {
@@ -315,14 +309,12 @@ impl Holds for Classes {
         let marks = verdict == Verdict::Mark && packet.is_ecn_capable();
         packet.congestion_experienced |= marks;
         let last = self.classes.len() - 1;
-        let number = usize::from(packet.class).min(last);
-        let class = &mut self.classes[number];
+        let class = &mut self.classes[usize::from(packet.class).min(last)];
         let before = class.buffer.queued();
         // The classes decide what goes when, so nothing is booked.
         let joined = class.buffer.put(id, None, env);
         env.counts.marks += u64::from(marks);
         let after = class.buffer.queued();
-        self.waiting[number] = after.packets;
         self.queued.bytes = self.queued.bytes + after.bytes - before.bytes;
         self.queued.packets = self.queued.packets + after.packets - before.packets;
         joined
