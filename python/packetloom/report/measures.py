@@ -28,7 +28,7 @@ from packetloom.stats.curves import SomeResults, all_seed_values, as_list, renam
 from packetloom.stats.interference import factor
 from packetloom.stats.steadiness.diagnosis import Steadiness, diagnosed
 from packetloom.stats.summary import ALL_SIZES, DEFAULT_BINS, SizeBin, polars_frame
-from packetloom.store.case_rows import EVERY_CASE_HAS, CaseRow, TableName
+from packetloom.store.case_rows import CaseRow, TableName, varied
 from packetloom.store.results import Results, Snapshot
 
 FAN_IN = "pattern.fan_in"
@@ -493,17 +493,13 @@ def condition_of(row: CaseRow) -> Condition:
 def entity_of(row: CaseRow, label: str) -> str:
     """What competes: the scheme with its own axes; `label` is the case's as it is shown, with its folder if need be."""
     conditions = {name for name, _ in _condition_axes(row)}
-    own = [(name, value) for name, value in row.parameters.items() if name not in (*EVERY_CASE_HAS, *conditions)]
-    texts = [value if isinstance(value, str) else axis_text(name, value) for name, value in own if value is not None]
+    own = [(name, value) for name, value in varied(row.parameters) if name not in conditions]
+    texts = [value if isinstance(value, str) else axis_text(name, value) for name, value in own]
     return ", ".join([row.scheme, *texts]) + label.removeprefix(row.label)
 
 
 def _condition_axes(row: CaseRow) -> tuple[tuple[str, Parameter], ...]:
-    return tuple(
-        (name, value)
-        for name, value in row.parameters.items()
-        if name not in EVERY_CASE_HAS and _is_of_the_work(name) and value is not None
-    )
+    return tuple((name, value) for name, value in varied(row.parameters) if _is_of_the_work(name))
 
 
 def _is_of_the_work(axis: str) -> bool:

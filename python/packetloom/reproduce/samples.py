@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from packetloom.stats.summary import polars_frame
-from packetloom.store.case_rows import CaseRow
+from packetloom.store.case_rows import CaseRow, TableName
 from packetloom.store.results import Results
 
 
@@ -27,6 +27,21 @@ def largest_queues(results: Results) -> Iterator[tuple[CaseRow, float]]:
     for row, table in results.partitions("ports", ("peer", "queue_max_bytes")):
         ports = polars_frame(table).filter(pl.col("peer").str.starts_with("host"))
         yield row, float(ports.select(pl.col("queue_max_bytes").max()).item())
+
+
+def late_share_to_hosts(
+    results: Results, table: TableName, column: str, gbps: float
+) -> Iterator[tuple[CaseRow, float]]:
+    """The share of the links to hosts, each of this rate, that a column's bytes had in the second half."""
+    for row, part in results.partitions(table, ("port", "time_ns", column)):
+        names = results.part("ports", row, ("port", "peer"))
+        assert names is not None
+        to_hosts = polars_frame(names).filter(pl.col("peer").str.starts_with("host"))
+        samples = polars_frame(part).join(to_hosts, "port", how="semi")
+        times = samples["time_ns"].unique().sort()
+        begin, end = times[len(times) // 2], times[-1]
+        late = samples.filter(pl.col("time_ns") >= begin, pl.col("time_ns") < end)
+        yield row, float(late[column].sum() * 8 / ((end - begin) * gbps * to_hosts.height))
 
 
 def rates_gbps(of_ports: pl.DataFrame, since: float) -> list[float]:

@@ -147,10 +147,14 @@ class CaseRow:
         return (self.case_id, self.fingerprint, self.build) == (other.case_id, other.fingerprint, other.build)
 
 
+def varied(parameters: Mapping[str, Parameter]) -> list[tuple[str, Parameter]]:
+    """The values of the axes that the scenario varies, of those that the case's scheme has."""
+    return [(name, value) for name, value in parameters.items() if name not in EVERY_CASE_HAS and value is not None]
+
+
 def label_of(parameters: Mapping[str, Parameter]) -> str:
     """A scheme, and the values of the axes that the scenario varies."""
-    axes = [(name, value) for name, value in parameters.items() if name not in EVERY_CASE_HAS]
-    texts = [axis_text(name, value) for name, value in axes if value is not None]
+    texts = [axis_text(name, value) for name, value in varied(parameters)]
     return ", ".join([str(parameters["scheme"]), *texts])
 
 

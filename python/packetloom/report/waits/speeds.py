@@ -20,7 +20,7 @@ from packetloom.report.waits.tables import labelled
 from packetloom.stats.collectives import Kind, bus_gbps, exposed_ns, operations_of
 from packetloom.stats.curves import SomeResults, as_list
 from packetloom.stats.perftest import SHOWN, perftest
-from packetloom.store.case_rows import EVERY_CASE_HAS, CaseRow
+from packetloom.store.case_rows import CaseRow, varied
 from packetloom.store.results import Results
 
 MOST_KINDS = 4
@@ -97,7 +97,7 @@ def _add_perftests(found: Mapping[tuple[str, float | None, int], Speed], several
 
 
 def _speed(found: dict[tuple[str, float | None, int], Speed], label: str, row: CaseRow, source: int) -> Speed:
-    axes = [(key, value) for key, value in row.parameters.items() if key not in EVERY_CASE_HAS and value is not None]
+    axes = varied(row.parameters)
     axis = (axes[-1][0], axis_text(*axes[-1])) if axes and label == row.label else ("", "")
     return found.setdefault((label, row.load, source), Speed(label, row.load, source, axis))
 

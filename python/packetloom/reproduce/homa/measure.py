@@ -13,7 +13,7 @@ import polars as pl
 
 from packetloom.common.percentiles import p99
 from packetloom.reproduce.measure import per_case
-from packetloom.stats.summary import polars_frame
+from packetloom.reproduce.samples import late_share_to_hosts
 from packetloom.store.case_rows import CaseRow
 from packetloom.store.results import Results
 
@@ -89,13 +89,4 @@ def smallest_half(flows: pl.DataFrame) -> pl.Series:
 
 def carried(results: Results) -> Iterator[tuple[CaseRow, float]]:
     """The share of the links to hosts that was used in the second half, without framing."""
-    for row, table in results.partitions("series", ("port", "time_ns", "tx_bytes")):
-        names = results.part("ports", row, ("port", "peer"))
-        assert names is not None
-        to_hosts = polars_frame(names).filter(pl.col("peer").str.starts_with("host"))
-        samples = polars_frame(table).join(to_hosts, "port", how="semi")
-        times = samples["time_ns"].unique().sort()
-        begin, end = times[len(times) // 2], times[-1]
-        late = samples.filter(pl.col("time_ns") >= begin, pl.col("time_ns") < end)
-        bits = late["tx_bytes"].sum() * 8
-        yield row, float(bits / ((end - begin) * 10 * to_hosts.height))
+    return late_share_to_hosts(results, "series", "tx_bytes", 10.0)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import polars as pl
 
 from packetloom.common.fairness import jain
 from packetloom.reproduce.samples import port_samples
-from packetloom.stats.summary import polars_frame
+from packetloom.stats.summary import FloatArray, polars_frame
 from packetloom.store.case_rows import CaseRow
 from packetloom.store.results import Results
 
@@ -41,40 +43,34 @@ def round_trips_until(port: pl.DataFrame, since_ns: float, for_ns: float, share:
     return float(times[drained] - times[peak]) / ROUND_TRIP_NS
 
 
-def evenness(senders: pl.DataFrame, names: list[str], since_ns: float, until_ns: float, over_ns: float) -> pl.DataFrame:
-    """Jain's index of what these hosts sent in the time `over_ns` before each sample."""
-    sent = senders.filter(pl.col("time_ns") >= since_ns, pl.col("time_ns") <= until_ns).sort("time_ns")
-    columns = [sent.filter(pl.col("node") == name)["tx_bytes"].to_numpy().astype(float) for name in names]
+def _sent_before(senders: pl.DataFrame, names: Sequence[str], over_ns: float) -> tuple[FloatArray, list[FloatArray]]:
+    """What each of these hosts sent in the time `over_ns` before each of some times, which are returned, too."""
+    sent = senders.sort("time_ns")
     times = sent["time_ns"].unique().sort().to_numpy()
     width = round(over_ns / float(times[1] - times[0]))
-    sums = np.array([np.convolve(column, np.ones(width), "valid") for column in columns])
+    columns = [sent.filter(pl.col("node") == name)["tx_bytes"].to_numpy().astype(float) for name in names]
+    sums = [np.convolve(column, np.ones(width), "valid") for column in columns]
     # A sample has what was sent until the next one, so a sum ends where the sample after its last one begins.
-    ends = times[0] + (times[1] - times[0]) * (np.arange(sums.shape[1]) + width)
-    return pl.DataFrame({"time_ns": ends, "jain": [jain(at_once) for at_once in sums.T]})
+    return times[0] + (times[1] - times[0]) * (np.arange(len(sums[0])) + width), sums
 
 
-def even_after_ns(found: pl.DataFrame, since_ns: float, least: float) -> float:
-    """How long until Jain's index is this much for good."""
-    ends, uneven = found["time_ns"].to_numpy(), np.flatnonzero(found["jain"].to_numpy() < least)
-    settled = min(int(uneven[-1]) + 1, len(ends) - 1) if len(uneven) else 0
-    return float(ends[settled]) - since_ns
+def evenness(
+    senders: pl.DataFrame, names: Sequence[str], since_ns: float, until_ns: float, over_ns: float
+) -> pl.DataFrame:
+    """Jain's index of what these hosts sent in the time `over_ns` before each sample."""
+    during = senders.filter(pl.col("time_ns") >= since_ns, pl.col("time_ns") <= until_ns)
+    ends, sums = _sent_before(during, names, over_ns)
+    return pl.DataFrame({"time_ns": ends, "share": [jain(at_once) for at_once in np.array(sums).T]})
 
 
 def share_of_newcomer(senders: pl.DataFrame, names: tuple[str, str], since_ns: float, over_ns: float) -> pl.DataFrame:
     """What the second of two hosts sent in the time `over_ns` before each sample, over half of what both did."""
-    sent = senders.filter(pl.col("time_ns") >= since_ns).sort("time_ns")
-    times = sent["time_ns"].unique().sort().to_numpy()
-    width = round(over_ns / float(times[1] - times[0]))
-    first, second = (
-        np.convolve(sent.filter(pl.col("node") == name)["tx_bytes"].to_numpy().astype(float), np.ones(width), "valid")
-        for name in names
-    )
-    ends = times[0] + (times[1] - times[0]) * (np.arange(len(first)) + width)
+    ends, (first, second) = _sent_before(senders.filter(pl.col("time_ns") >= since_ns), names, over_ns)
     return pl.DataFrame({"time_ns": ends, "share": 2 * second / (first + second)})
 
 
 def since_when(shares: pl.DataFrame, least: float, since_ns: float, *, for_good: bool = True) -> float:
-    """How long until a share is this much, for good or for the first time; or until the last sample."""
+    """How long until a share or Jain's index is this much, for good or for the first time; or until the last sample."""
     ends, enough = shares["time_ns"].to_numpy(), shares["share"].to_numpy() >= least
     found = np.flatnonzero(~enough) + 1 if for_good else np.flatnonzero(enough)
     at = (found[-1] if for_good else found[0]) if len(found) else (0 if for_good else len(ends) - 1)

@@ -33,10 +33,10 @@ from packetloom.reproduce.readings import Numbers, unless_it_hangs
 from packetloom.reproduce.samples import port_samples
 from packetloom.reproduce.transports.measure import (
     ROUND_TRIP_NS,
-    even_after_ns,
     evenness,
     link_share,
     round_trips_until,
+    since_when,
     to_receiver,
 )
 from packetloom.store.results import Results
@@ -133,7 +133,7 @@ def fairness(runs: Runs) -> Iterator[Measured]:
         for place, name in enumerate(names[1:], 2):
             since = ARRIVALS_NS[name]
             found = evenness(senders, names[:place], since, since + APART_NS, OVER_NS)
-            round_trips = even_after_ns(found, since, EVEN) / ROUND_TRIP_NS
+            round_trips = since_when(found, EVEN, since) / ROUND_TRIP_NS
             what = f"{row.scheme}, {place} flows: round trips until even"
             yield Measured(what, round_trips, band=(0.0, EVEN_WITHIN), decides=row.scheme == POWERTCP)
 

@@ -18,7 +18,7 @@ from packetloom.store.results import Results
 from packetloom.validate.comparison import Check, Row
 from packetloom.validate.draws import Draws
 from packetloom.validate.peers.agreement import MEAN_WITHIN, P99_WITHIN, PEERS_FOLDER, agreement, drawn
-from packetloom.validate.peers.figures import missing
+from packetloom.validate.peers.figures import read_table
 from packetloom.validate.peers.flow_lists import P99_NEEDS_FLOWS, SizeRange
 
 FOLDER = "dcpim"
@@ -84,14 +84,7 @@ def read_run(run: str) -> pl.DataFrame:
 
 def read_file(name: str) -> pl.DataFrame:
     """One of its files."""
-    path = PEERS_FOLDER / FOLDER / name
-    try:
-        return pl.read_csv(path)
-    except FileNotFoundError:
-        raise missing(path) from None
-    except (OSError, EOFError, pl.exceptions.PolarsError) as error:
-        reason = str(error).splitlines()[0]
-        raise PacketloomError(f"{path}: damaged ({reason}); restore it from packetloom's source tree") from None
+    return read_table(PEERS_FOLDER / FOLDER / name)
 
 
 def scenario_of(run: str, folder: Path) -> dict[str, Any]:

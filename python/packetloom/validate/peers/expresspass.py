@@ -17,6 +17,7 @@ from packetloom.store.results import Results
 from packetloom.validate.comparison import Check, Row
 from packetloom.validate.draws import Draws
 from packetloom.validate.peers.agreement import MEAN_WITHIN, P99_WITHIN, PEERS_FOLDER, Deviation, drawn
+from packetloom.validate.peers.figures import read_table
 from packetloom.validate.peers.flow_lists import P99_NEEDS_FLOWS, SizeRange
 
 FOLDER = "expresspass_ns2"
@@ -149,13 +150,7 @@ def read_run(run: Run) -> pl.DataFrame:
     """A flow in each row, by start: its ends, size and start, the time that it took, and its credits."""
     plain = PEERS_FOLDER / FOLDER / run.file
     path = plain if plain.exists() else plain.with_suffix(".csv.gz")
-    try:
-        return pl.read_csv(path)
-    except FileNotFoundError:
-        raise PacketloomError(
-            f"{path}: there is no such file; other simulators' figures come with packetloom's source tree: "
-            "clone it and run `make validate` there"
-        ) from None
+    return read_table(path)
 
 
 def scenario_of(run: Run, folder: Path) -> dict[str, Any]:

@@ -53,6 +53,17 @@ def missing(path: Path) -> PacketloomError:
     )
 
 
+def read_table(path: Path) -> pl.DataFrame:
+    """A table of what others measured."""
+    try:
+        return pl.read_csv(path)
+    except FileNotFoundError:
+        raise missing(path) from None
+    except (OSError, EOFError, pl.exceptions.PolarsError) as error:
+        reason = str(error).splitlines()[0]
+        raise PacketloomError(f"{path}: damaged ({reason}); restore it from packetloom's source tree") from None
+
+
 def fct_statistics(fct_us: pl.Expr) -> dict[str, Statistic]:
     """Those of completion times: means and medians like means, tails and the last flow like tails."""
     return {

@@ -21,7 +21,7 @@ from packetloom.store.results import Results
 from packetloom.validate.comparison import Check, Known, Row
 from packetloom.validate.draws import Draws
 from packetloom.validate.peers.agreement import MEAN_WITHIN, P99_WITHIN, PEERS_FOLDER, agreement, as_id, drawn
-from packetloom.validate.peers.figures import per_seed
+from packetloom.validate.peers.figures import per_seed, read_table
 from packetloom.validate.peers.schemes import schemes_of
 
 FOLDER = PEERS_FOLDER / "homa_ns3"
@@ -84,16 +84,7 @@ def homa_comparisons() -> list[Check]:
 
 def read_messages(path: Path) -> pl.DataFrame:
     """Messages by their start, which is how ours are numbered, with `fct_ns`; a list's with `ideal_ns`, too."""
-    try:
-        table = pl.read_csv(path)
-    except FileNotFoundError:
-        raise PacketloomError(
-            f"{path}: there is no such file; other simulators' figures come with packetloom's source tree: "
-            "clone it and run `make validate` there"
-        ) from None
-    except (OSError, EOFError, pl.exceptions.PolarsError) as error:
-        reason = str(error).splitlines()[0]
-        raise PacketloomError(f"{path}: damaged ({reason}); restore it from packetloom's source tree") from None
+    table = read_table(path)
     if "finish_ns" in table.columns:
         table = table.with_columns((pl.col("finish_ns") - pl.col("begin_ns")).alias("fct_ns"))
     return table.sort("start_ns", maintain_order=True)

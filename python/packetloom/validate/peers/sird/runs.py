@@ -14,7 +14,7 @@ from packetloom.errors import PacketloomError
 from packetloom.stats.summary import polars_frame
 from packetloom.store.results import Results
 from packetloom.validate.peers.agreement import PEERS_FOLDER
-from packetloom.validate.peers.figures import missing
+from packetloom.validate.peers.figures import read_table
 
 FOLDER = "sird_ns2"
 # Paths are drawn: theirs is one draw, ours so many.
@@ -46,14 +46,7 @@ def read_run(run: str) -> pl.DataFrame:
 @cache
 def read_file(name: str) -> pl.DataFrame:
     """One of its files."""
-    path = PEERS_FOLDER / FOLDER / name
-    try:
-        return pl.read_csv(path)
-    except FileNotFoundError:
-        raise missing(path) from None
-    except (OSError, EOFError, pl.exceptions.PolarsError) as error:
-        reason = str(error).splitlines()[0]
-        raise PacketloomError(f"{path}: damaged ({reason}); restore it from packetloom's source tree") from None
+    return read_table(PEERS_FOLDER / FOLDER / name)
 
 
 def source_of(run: str) -> str:
