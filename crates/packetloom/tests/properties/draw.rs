@@ -35,10 +35,7 @@ pub fn scenario() -> BoxedStrategy<Json> {
             let mut scenario = json!({
                 "topology": topology, "workload": workload, "scheme": [scheme], "measure": measure, "run": run,
             });
-            // With eight a dragonfly has 16,512 hosts.
-            if let Some(hosts) = scenario["topology"]["hosts_per_router"].as_u64() {
-                scenario["topology"]["hosts_per_router"] = json!(hosts.min(3));
-            }
+            keep_small(&mut scenario["topology"]);
             let damages = fault.iter().any(|one: &Json| one["kind"] == "corruption");
             if !fault.is_empty() {
                 scenario["fault"] = fault.into();
@@ -50,6 +47,19 @@ pub fn scenario() -> BoxedStrategy<Json> {
             scenario
         })
         .boxed()
+}
+
+/// A dragonfly whose other numbers follow from its hosts at a router has 16,512 hosts with eight, a minute's work.
+fn keep_small(topology: &mut Json) {
+    const MOST_HOSTS: u64 = 2_000;
+    let number = |key: &str| topology[key].as_u64();
+    let Some(at_router) = number("hosts_per_router") else { return };
+    let routers = number("routers").unwrap_or(2 * at_router);
+    let global_links = number("global_links").unwrap_or(at_router);
+    let groups = number("groups").unwrap_or(routers * global_links + 1);
+    if at_router * routers * groups > MOST_HOSTS {
+        topology["hosts_per_router"] = json!(at_router.min(3));
+    }
 }
 
 /// The same with EQDS or Ultra Ethernet on hosts with several links: planes, a switch inside each server, any graph.
