@@ -3,8 +3,8 @@
 
 use crate::narrow::narrow;
 use crate::packet::Packet;
+use crate::packet_tag::Tag;
 use crate::prefetch::prefetch;
-use crate::routing::Tag;
 
 /// The number of a packet's slot in [`Packets`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]

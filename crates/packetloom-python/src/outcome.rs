@@ -172,7 +172,7 @@ impl Outcome {
         };
         columns.add("pauses", |row| paused(row, |class| class.pauses))?;
         columns.add("paused_ns", |row| paused(row, |class| class.paused.as_ps()) as f64 / 1e3)?;
-        let watched = |row: &PortRow, of: fn(&packetloom::measure::QueueRecorder) -> f64| {
+        let watched = |row: &PortRow, of: fn(&packetloom::record::QueueRecorder) -> f64| {
             row.queue.as_ref().map_or(f64::NAN, of)
         };
         columns.add("queue_mean_bytes", |row| watched(row, |queue| queue.mean_bytes()))?;

@@ -2,9 +2,10 @@
 
 use super::config::Notification;
 use super::header::Header;
-use crate::engine::{ControlError, PortAgent};
+use crate::engine::PortAgent;
 use crate::spec::{Component, Values};
 use crate::units::{Rate, Time};
+use crate::user_class::ControlError;
 use packetloom_transport::FixedRate;
 
 /// What a queue pair knows of its path at its start.

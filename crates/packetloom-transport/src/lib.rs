@@ -34,7 +34,7 @@ use packetloom_core::routing::Judged;
 use packetloom_core::spec::{Complaint, Component, Values};
 use packetloom_core::topology::Topology;
 use packetloom_core::units::Rate;
-use packetloom_core::{flow, measure, narrow, packet, prefetch, queue, spec, topology, units};
+use packetloom_core::{flow, narrow, packet, prefetch, queue, spec, topology, units};
 
 /// A transport with all that a simulation needs to set it up.
 pub trait Scheme: Transport {

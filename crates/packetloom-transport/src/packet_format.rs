@@ -1,8 +1,8 @@
 //! Packet sizes: parameters that every transport has.
 
 use super::priority;
-use crate::measure::Format;
 use crate::narrow::exact;
+use crate::packet::Format;
 use crate::packet::{Kind, Packet};
 use crate::spec::{self, ALWAYS, Complaint, Fallback, Needs, Param, Values};
 

@@ -36,7 +36,7 @@ mod windowed;
 pub use connections::COMPONENTS as CONNECTION_COMPONENTS;
 
 use packetloom_core::{
-    engine, fault, flow, measure, narrow, packet, random, routing, spec, topology, units, user_class,
+    engine, fault, flow, narrow, packet, random, record, routing, spec, topology, units, user_class,
 };
 use packetloom_transport::{
     Scheme, Sending, finished, flow_table, packet_format, pool, priority, reassembly, rto, seq_set,

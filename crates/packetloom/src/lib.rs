@@ -57,5 +57,5 @@ pub mod yardstick;
 pub use packetloom_control as control;
 pub use packetloom_core::{
     engine, fault, files, flow, flow_table, formats, job, link_message, measure, narrow, packet, packets,
-    queue, random, routing, spec, topology, units, user_class, workload,
+    queue, random, record, routing, spec, topology, units, user_class, workload,
 };

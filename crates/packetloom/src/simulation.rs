@@ -40,12 +40,14 @@ pub use trial::{Cost, Trial};
 
 use crate::audit::{Violation, check_rows};
 use crate::central;
+use crate::engine::FlowWatch;
 use crate::engine::{FlowStatus, Tally};
 use crate::fault::{self, Faults};
 use crate::flow::{Flow, HostId};
 use crate::fluid;
-use crate::measure::{Collector, FlowRow, FlowWatch, Format, best_fct};
+use crate::measure::{Collector, FlowRow, best_fct};
 use crate::narrow::exact;
+use crate::packet::Format;
 use crate::queue;
 use crate::routing::{self, ConnectionNumbers, FlowPorts};
 use crate::scenario::{Case, Problems, Scenario};

@@ -2,7 +2,8 @@
 //! nothing but the case, which does not depend on them.
 
 use crate::common::{cases, required_keys, run, write_file};
-use packetloom::measure::{FlowSamples, fingerprint};
+use packetloom::engine::FlowSamples;
+use packetloom::measure::fingerprint;
 use packetloom::scenario::{Case, Scenario};
 use packetloom::simulation::{FlowSample, Monitor, Outcome, Simulation};
 use packetloom::units::{Rate, Time};

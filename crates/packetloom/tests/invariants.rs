@@ -1,7 +1,8 @@
 //! What must hold of every run, whatever the scheme: checked on a grid of schemes, networks and loads.
 
 use crate::common::{self, cases, fct, run, simulate, utilisation};
-use packetloom::measure::{FlowRow, Format, best_fct};
+use packetloom::measure::{FlowRow, best_fct};
+use packetloom::packet::Format;
 use packetloom::packet::Kind;
 use packetloom::scenario::Case;
 use packetloom::simulation::{FLUID_COMPONENTS, Monitor, Outcome, PortRow, Simulation};

@@ -18,12 +18,13 @@ use super::switch::{
     Balance, Credits, CutThrough, LinkControl, PauseSettings, Pauses, Returns, Switch, Ties, Updates,
 };
 use super::wires::{LinkEnd, Wires};
-use crate::fault::{KnownRates, LinkFault, SlowHost};
-use crate::measure::{QueueRecorder, SentRecorder};
+use crate::fault::{LinkFault, SlowHost};
 use crate::narrow::exact;
 use crate::queue::{self, Headroom, Loans, Memory, Pool, Site};
 use crate::random::{Purpose, Stream};
+use crate::record::{QueueRecorder, SentRecorder};
 use crate::routing::{self, Detours, PathChoice, PathCode, Router, Weights};
+use crate::topology::KnownRates;
 use crate::topology::{Forwarding, Link, MessageCosts, Topology};
 use crate::units::Time;
 use std::collections::BTreeMap;

@@ -5,17 +5,18 @@
 
 use super::agenda::{Agenda, Timer};
 use super::agent::PortAgent;
-use super::log::{ControlError, Log, Report};
+use super::log::{Log, Report};
 use super::port::Port;
 use super::sending::Sending;
 use super::wires::Wires;
 use crate::flow::{Flow, FlowId, HostId};
-use crate::measure::{QueueRecorder, Segment};
 use crate::packet::Packet;
 use crate::packets::PacketId;
 use crate::random::Stream;
+use crate::record::{QueueRecorder, Segment};
 use crate::routing::{Fate, Feedback, PathChoice};
 use crate::units::{Rate, Time};
+use crate::user_class::ControlError;
 
 /// A transport scheme, as it runs on one host.
 pub trait Transport: Send {

@@ -8,7 +8,6 @@ use super::transmitter::Transmitter;
 use super::wires::{LinkEnd, Wires};
 use crate::flow::HostId;
 use crate::link_message::LinkMessage;
-use crate::measure::{QueueRecorder, SentRecorder};
 use crate::packet::{Kind, Packet};
 use crate::packets::{PacketId, Packets};
 use crate::prefetch::prefetch_lines;
@@ -17,6 +16,7 @@ use crate::queue::{
     PausedClasses, Pool, Site, Verdict,
 };
 use crate::random::Stream;
+use crate::record::{QueueRecorder, SentRecorder};
 use crate::spec::Values;
 use crate::topology::{Link, Topology};
 use crate::units::{ByteTime, Rate, Time};

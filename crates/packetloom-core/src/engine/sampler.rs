@@ -5,10 +5,10 @@
 //! threads, and whether they are taken changes nothing else. Hosts find out that one is due as they find out that a
 //! rank of a job has something to do, so hosts without samples do not even ask.
 
+use super::flow_samples::{FlowSamples, FlowWatch};
 use super::log::Event;
 use super::sending::Sending;
 use crate::flow::FlowId;
-use crate::measure::{FlowSamples, FlowWatch};
 use crate::units::Time;
 
 /// The chosen flows that start at a host.

@@ -4,11 +4,11 @@ use super::calendar::Calendar;
 use super::partition::FarEnd;
 use crate::fault::LinkFault;
 use crate::link_message::LinkMessage;
-use crate::measure::{Numbers, SentRecorder, Stamp};
 use crate::narrow::narrow;
 use crate::packet::{Kind, Packet};
+use crate::packet_tag::{Stamp, Tag};
 use crate::packets::{PacketId, Packets};
-use crate::routing::Tag;
+use crate::record::{Numbers, SentRecorder};
 use crate::units::{Rate, Time};
 use std::collections::BTreeMap;
 

@@ -1,7 +1,7 @@
 //! A link that loses packets, or is slow.
 
-use super::sooner;
 use crate::random::{Purpose, Stream};
+use crate::topology::sooner;
 use crate::units::{ByteTime, Time};
 
 /// How a packet was lost on a link.

@@ -13,7 +13,7 @@ pub use slow_host::SlowHost;
 
 use crate::flow::HostId;
 use crate::spec::{self, Complaint, Value, Values};
-use crate::topology::Topology;
+use crate::topology::{KnownRates, Topology};
 use crate::units::{ByteTime, Rate, Time};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -36,9 +36,6 @@ struct Degraded {
     rate: Rate,
     learn_after: Option<Time>,
 }
-
-/// From when on switches take which links to have other rates than they were built with: none, where they are dead.
-pub type KnownRates = Vec<(Time, BTreeMap<usize, Rate>)>;
 
 /// A link that others share, which are not there.
 #[derive(Clone, Debug)]
@@ -272,11 +269,6 @@ fn reached(topology: &Topology, dead: &BTreeSet<usize>, src: HostId) -> Vec<bool
         found.extend(links.filter(|link| !dead.contains(link)).map(|link| topology.links[link].dst));
     }
     is_seen
-}
-
-/// A moment that comes sooner, if it is still to come.
-pub fn sooner(at: Time, now: Time, by: Time) -> Time {
-    if at > now && at != Time::NEVER { at.since(by).max(now) } else { at }
 }
 
 /// Whether there is a fault at all: a grid may have cases without it.

@@ -1,43 +1,9 @@
 //! The best possible completion time of a flow: alone on an empty network.
 
 use crate::flow::HostId;
+use crate::packet::Format;
 use crate::topology::{Forwarding, Link, Topology};
 use crate::units::Time;
-
-/// How a transport cuts a flow into packets.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Format {
-    /// Payload bytes of a full packet.
-    pub mss_bytes: u64,
-    /// Header bytes of every packet.
-    pub header_bytes: u64,
-}
-
-impl Format {
-    /// How many packets a flow takes.
-    #[inline]
-    pub fn packets(self, size_bytes: u64) -> u64 {
-        size_bytes.div_ceil(self.mss_bytes).max(1)
-    }
-
-    /// The same as senders count them; a case with flows of more packets ([`MOST_PACKETS`](crate::flow::MOST_PACKETS))
-    /// is refused before it runs.
-    #[inline]
-    pub fn count(self, size_bytes: u64) -> u32 {
-        u32::try_from(self.packets(size_bytes)).expect("no flow has so many packets")
-    }
-
-    /// The payload of the flow's last packet.
-    #[inline]
-    pub fn last_payload(self, size_bytes: u64) -> u64 {
-        size_bytes - (self.packets(size_bytes) - 1) * self.mss_bytes
-    }
-
-    /// The flow's bytes on the wire, headers included.
-    pub fn wire_bytes(self, size_bytes: u64) -> u64 {
-        size_bytes + self.packets(size_bytes) * self.header_bytes
-    }
-}
 
 /// From the first byte leaving the sender to the last byte reaching the receiver, with the sender's link always
 /// busy.

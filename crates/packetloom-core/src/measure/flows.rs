@@ -1,12 +1,14 @@
 //! Flow records, assembled from the reports of senders and receivers.
 
-use super::best::{Format, best_fct};
-use crate::engine::{ControlError, Event, Log, Report};
+use super::best_fct;
+use crate::engine::{Event, Log, Report};
 use crate::flow::{Flow, FlowId, HostId};
 use crate::flow_table::FlowTable;
+use crate::packet::Format;
 use crate::random::mix;
 use crate::topology::{MessageCosts, Topology};
 use crate::units::Time;
+use crate::user_class::ControlError;
 
 /// A flow and what became of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

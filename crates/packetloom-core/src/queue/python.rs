@@ -5,7 +5,6 @@
 
 use super::list::List;
 use super::{Buffer, Built, Counts, Env, Holds, Joined, Occupancy, Opening, Queue, Site, Traits};
-use crate::engine::SchemeError;
 use crate::flow::FlowId;
 use crate::narrow::{exact, narrow};
 use crate::packet::{Kind, Packet};
@@ -13,7 +12,7 @@ use crate::packets::{PacketId, Packets};
 use crate::random::Stream;
 use crate::spec::{Component, Made, Values, anything};
 use crate::units::Time;
-use crate::user_class::{Code, Hook, Method, PLACE, Role, named, raised, signed};
+use crate::user_class::{Code, Hook, Method, PLACE, Role, SchemeError, named, raised, signed};
 
 const BASE: &str = "QueueRule";
 

@@ -3,9 +3,9 @@
 //! Packets only go up and then down, so a switch above the destination has one way and no choice; below that, any up
 //! port will do from whose far end the destination can be reached.
 
-use crate::fault::sooner;
 use crate::flow::HostId;
 use crate::narrow::exact;
+use crate::topology::sooner;
 use crate::topology::{Routes, Topology};
 use crate::units::Time;
 use std::collections::{BTreeMap, BTreeSet};

@@ -12,7 +12,7 @@ mod trace;
 mod weights;
 
 use balancing::Scheduler;
-pub use balancing::{Actions, Balancer, Count, Look, Notice, Pass, Passing, Tag, Ways, together};
+pub use balancing::{Actions, Balancer, Count, Look, Notice, Pass, Passing, Ways, together};
 pub use choice::{Feedback, Judged, PathChoice};
 pub use detours::Detours;
 pub use entropies::{LAYOUTS, PYTHON, symbols};
@@ -22,13 +22,12 @@ pub use scoreboard::Fate;
 pub use trace::{ConnectionNumbers, Tracer};
 pub use weights::Weights;
 
-use crate::fault::{KnownRates, sooner};
 use crate::flow::{FlowId, HostId};
 use crate::narrow::narrow;
 use crate::packet::Packet;
 use crate::random::{Purpose, Stream, mix};
 use crate::spec::{self, ALWAYS, Complaint, Component, Fallback, Kind, Made, Param, Values, anything};
-use crate::topology::{Node, PathNumber, Reach, Routes, Topology};
+use crate::topology::{KnownRates, Node, PathNumber, Reach, Routes, Topology, sooner};
 use crate::units::Time;
 use balancing::Home;
 use ns3::Ns3Hash;

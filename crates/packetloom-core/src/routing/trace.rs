@@ -1,11 +1,11 @@
 //! The links that flows cross, found without running them: each node is asked as it would be for a packet.
 
 use super::{FlowPorts, Router, hosts_spread, weights};
-use crate::fault::KnownRates;
 use crate::flow::{FlowId, HostId};
 use crate::narrow::exact;
 use crate::packet::Packet;
 use crate::spec::{Value, Values};
+use crate::topology::KnownRates;
 use crate::topology::Topology;
 use crate::units::Time;
 use std::collections::BTreeMap;

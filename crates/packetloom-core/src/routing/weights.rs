@@ -8,10 +8,10 @@
 //! A scenario may give the weights instead; then a next hop has that of its link, and none if it is known that no
 //! way leads on from there.
 
-use crate::fault::KnownRates;
 use crate::flow::HostId;
 use crate::narrow::exact;
 use crate::spec::{ALWAYS, Complaint, Component, Fallback, Kind, Param, Value, Values, anything};
+use crate::topology::KnownRates;
 use crate::topology::{Routes, Topology};
 use crate::units::{Rate, Time};
 use std::collections::{BTreeMap, BTreeSet};

@@ -12,6 +12,7 @@ mod dumbbell;
 mod fat_tree;
 mod hpcc;
 mod htsim;
+mod known_rates;
 mod leaf_spine;
 mod link;
 mod oversubscription;
@@ -24,6 +25,7 @@ mod star;
 #[cfg(test)]
 mod testing;
 
+pub use known_rates::{KnownRates, sooner};
 pub use link::{Forwarding, SLOWEST};
 pub use processing::{MessageCosts, Processing};
 pub use retry::LinkRetry;

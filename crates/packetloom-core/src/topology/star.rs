@@ -91,7 +91,8 @@ fn link((src, dst, (rate, latency)): (u32, u32, (Rate, Time))) -> Link {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::measure::{Format, best_fct};
+    use crate::measure::best_fct;
+    use crate::packet::Format;
 
     #[test]
     fn packets_go_by_the_links_of_their_two_hosts() {

@@ -7,9 +7,11 @@
 //! What a class can be is a [`Role`]; its methods are [`Hook`]s, which the module that calls them declares.
 
 mod calls;
-pub(crate) mod raised;
+mod errors;
+pub mod raised;
 
 pub use calls::{Exception, Hook, Layout, Method, Methods, Record, symbols};
+pub use errors::{ControlError, LabelError, RateError, SchemeError, WindowError};
 
 use crate::spec::{ALWAYS, Component, Fallback, Kind, Param, Value, Values};
 use std::collections::BTreeMap;

@@ -1,7 +1,7 @@
 //! Exceptions of methods that are called where nobody can report them, and what these choose that there is not: by
 //! queues and by choices of paths. The shard whose window it is takes them when the window ends.
 
-use crate::engine::{ControlError, SchemeError};
+use super::{ControlError, SchemeError};
 use crate::flow::FlowId;
 use crate::units::Time;
 use std::cell::Cell;

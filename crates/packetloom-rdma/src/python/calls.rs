@@ -4,10 +4,10 @@
 
 use crate::config::bdp_bytes;
 use crate::control::{AckInfo, FlowPath};
-use crate::engine::RateError;
 use crate::hpcc::Hop;
 use crate::narrow::{narrow, saturated};
 use crate::units::{Rate, Time};
+use crate::user_class::RateError;
 use crate::user_class::signed;
 
 /// The bytes in flight are not bounded by the class.

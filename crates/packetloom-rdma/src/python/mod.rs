@@ -11,11 +11,12 @@ use super::control::{AckInfo, Control, FlowPath, Loss};
 use super::header::Header;
 use super::hpcc::{Hop, Hops, MOST_HOPS, Telemetry};
 use super::params::{DATA_CLASS, Defaults, check, core, default_of};
-use crate::engine::{ControlError, Leaving, Moment, PathNeeds, PortAgent, PortInfo, SchemeError};
+use crate::engine::{Leaving, Moment, PathNeeds, PortAgent, PortInfo};
 use crate::packet::Packet;
 use crate::spec::{Component, Fallback, Kind, Needs, Param, Values};
 use crate::units::{Rate, Time};
 use crate::user_class::{Code, Exception, Method, PLACE, Role, named, signed};
+use crate::user_class::{ControlError, SchemeError};
 use calls::{
     AnswerView, Answered, BASE, ClockView, DropView, Lost, Pace, Passed, RouteView, Sent, SentView, Start,
     TELEMETRY_BASE,

@@ -125,7 +125,7 @@ pub fn packet(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::measure::Format;
+    use crate::packet::Format;
 
     const FORMAT: PacketFormat =
         PacketFormat { data: Format { mss_bytes: 1_460, header_bytes: 40 }, ack_bytes: 40 };

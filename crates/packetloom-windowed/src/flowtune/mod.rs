@@ -29,8 +29,8 @@ use super::windowed::{Congestion, Header, RETRANSMIT, Windowed};
 use super::{Scheme, Sending};
 use crate::engine::{Context, FlowStatus, PathNeeds, Plan, Report, Timer, Transport};
 use crate::flow::{Flow, FlowId, HostId};
-use crate::measure;
 use crate::packet::{Kind, Packet};
+use crate::record;
 use crate::routing::Judged;
 use crate::spec::{Complaint, Component, Values};
 use crate::topology::Topology;
@@ -136,9 +136,9 @@ impl Transport for Flowtune {
         self.tcp.expect(packet);
     }
 
-    fn segment(packet: &Packet<Header>) -> measure::Segment {
+    fn segment(packet: &Packet<Header>) -> record::Segment {
         match message::read(packet) {
-            Some(_) => measure::Segment::Datagram,
+            Some(_) => record::Segment::Datagram,
             None => Windowed::<Pace>::segment(packet),
         }
     }

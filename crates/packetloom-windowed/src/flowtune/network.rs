@@ -4,13 +4,14 @@
 //! has routers like the switches', which learn of dead and slow links when those do.
 
 use crate::engine::Plan;
-use crate::fault::{Faults, KnownRates};
+use crate::fault::Faults;
 use crate::flow::{FlowId, HostId};
 use crate::narrow::exact;
 use crate::packet::Packet;
 use crate::random::{Purpose, Stream};
 use crate::routing::{self, Detours, Router};
 use crate::spec::Values;
+use crate::topology::KnownRates;
 use crate::topology::Topology;
 use crate::units::{Rate, Time};
 

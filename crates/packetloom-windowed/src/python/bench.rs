@@ -4,10 +4,10 @@
 //! acknowledgements (a round) takes one round-trip time. After each event as much is sent as the window allows.
 
 use super::PythonControl;
-use crate::engine::ControlError;
 use crate::flow::Flow;
 use crate::spec::Values;
 use crate::units::{Rate, Time};
+use crate::user_class::ControlError;
 use crate::windowed::{Acked, Config, Congestion, Delivery, Limit, Sample, Window};
 use std::fmt;
 

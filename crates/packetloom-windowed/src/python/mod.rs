@@ -13,13 +13,13 @@ use super::tcp::NewReno;
 use super::windowed::{
     Acked, Congestion, Defaults, Header, Limit, Reacts, Window, Windowed, check, core, default_of,
 };
-use crate::engine::{ControlError, LabelError, SchemeError, WindowError};
 use crate::flow::Flow;
 use crate::narrow::{exact, narrow, saturated};
 use crate::packet::Packet;
 use crate::spec::{Component, Values};
 use crate::units::{Rate, Time};
 use crate::user_class::{Code, Exception, Hook, Method, PLACE, Role, named, signed};
+use crate::user_class::{ControlError, LabelError, SchemeError, WindowError};
 use calls::{
     AckView, Acknowledged, AcknowledgedInRecovery, DataView, FlowView, Label, Labels, LossView, Lost,
     Recovered, Resumed, Start, Steering, TimedOut,

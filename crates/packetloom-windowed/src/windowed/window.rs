@@ -3,12 +3,12 @@
 use super::header::Header;
 use super::increase;
 use super::view::{Acked, Lost};
-use crate::engine::{ControlError, WindowError};
 use crate::flow::Flow;
 use crate::narrow::{narrow, saturated};
 use crate::packet::Packet;
 use crate::spec::{Component, Values};
 use crate::units::{Rate, Time};
+use crate::user_class::{ControlError, WindowError};
 use std::mem::offset_of;
 
 /// One packet, in the window's fixed-point units: 2^-20 of a packet.

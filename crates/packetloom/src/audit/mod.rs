@@ -18,7 +18,7 @@ pub use rows::check_rows;
 
 use crate::engine::{Event, Inspection, Report};
 use crate::flow::{Flow, FlowId, HostId};
-use crate::measure::Format;
+use crate::packet::Format;
 use crate::packet::Kind;
 use crate::queue;
 use crate::spec::Values;

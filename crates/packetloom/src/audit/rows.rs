@@ -1,7 +1,8 @@
 //! Invariants of the flow records at the end.
 
 use super::{Verdict, ensure};
-use crate::measure::{FlowRow, Format, best_fct};
+use crate::measure::{FlowRow, best_fct};
+use crate::packet::Format;
 use crate::topology::{Link, Topology};
 use crate::units::Time;
 

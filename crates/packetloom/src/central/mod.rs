@@ -16,7 +16,8 @@ pub use carrier::{Book, Carrier};
 pub use settings::ControlTraffic;
 
 use crate::flow::Flow;
-use crate::measure::{Format, QueueRecorder};
+use crate::packet::Format;
+use crate::record::QueueRecorder;
 use crate::spec::{self, Complaint, Component, Made, Values};
 use crate::topology::Topology;
 use crate::units::Time;

@@ -2,11 +2,12 @@
 
 use super::queues;
 use crate::central;
+use crate::engine::FlowWatch;
 use crate::engine::PathNeeds;
 use crate::fault::{self, Faults};
 use crate::flow::{FlowId, MOST_PACKETS};
-use crate::measure::{FlowWatch, Format};
 use crate::narrow::saturated;
+use crate::packet::Format;
 use crate::queue;
 use crate::routing::{self, Judged};
 use crate::scenario::{Case, ROLES};

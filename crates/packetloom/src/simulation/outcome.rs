@@ -6,13 +6,14 @@ use super::stragglers::RankRow;
 use super::timelines::Timeline;
 use crate::audit::Violation;
 use crate::central::{ControlTraffic, Normalisations};
+use crate::engine::FlowSamples;
 use crate::engine::{PortCounters, Report, Sending, Tally};
 use crate::flow::{FlowId, HostId};
-use crate::measure::{
-    Capture, Captured, FlowRow, FlowSamples, Format, QueueRecorder, Reordering, SentRecorder, pcapng,
-};
+use crate::measure::FlowRow;
 use crate::narrow::exact;
+use crate::packet::Format;
 use crate::queue::{CLASSES, Pause, PauseRecord};
+use crate::record::{Capture, Captured, QueueRecorder, Reordering, SentRecorder, pcapng};
 use crate::topology::Topology;
 use crate::units::{Rate, Time};
 use std::collections::BTreeMap;

@@ -1,9 +1,10 @@
 //! What the user should know of a run.
 
 use crate::engine::FlowStatus;
+use crate::engine::FlowWatch;
 use crate::fault::Faults;
 use crate::flow::FlowId;
-use crate::measure::{FlowRow, FlowWatch};
+use crate::measure::FlowRow;
 use crate::queue;
 use crate::simulation::outcome::PortRow;
 use crate::spec::Values;

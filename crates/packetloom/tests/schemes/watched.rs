@@ -3,8 +3,8 @@
 
 use packetloom::engine::{Context, FlowStatus, Report, Timer, Transport};
 use packetloom::flow::{Flow, FlowId};
-use packetloom::measure::Segment;
 use packetloom::packet::{Kind, Packet};
+use packetloom::record::Segment;
 use packetloom::scenario::Case;
 use packetloom::simulation::{Monitor, Outcome, Simulation};
 use packetloom::transport::{Scheme, Sending, WithScheme, with_scheme};

@@ -6,8 +6,9 @@ use crate::engine::port::Port;
 use crate::engine::wires::Wires;
 use crate::narrow::narrow;
 use crate::packet::{Kind, Packet};
+use crate::packet_tag::Tag;
 use crate::packets::PacketId;
-use crate::routing::{Actions, Balancer, Count, Look, Notice, Pass, Passing, Tag};
+use crate::routing::{Actions, Balancer, Count, Look, Notice, Pass, Passing};
 use crate::units::Time;
 
 /// A balancer, and what it wants done.

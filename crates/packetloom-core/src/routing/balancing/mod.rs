@@ -16,7 +16,6 @@ mod edge_paths;
 mod flowlets;
 mod hedera;
 mod letflow;
-mod tag;
 #[cfg(test)]
 mod testing;
 
@@ -28,19 +27,18 @@ pub(super) use hedera::ROUTING as HEDERA;
 pub(super) use hedera::Scheduler;
 pub(super) use letflow::ROUTING as LETFLOW;
 
-use crate::fault::KnownRates;
 use crate::flow::{FlowId, HostId};
 use crate::narrow::narrow;
 use crate::packet::Kind;
+use crate::packet_tag::{Signal, Tag};
 use crate::packets::PacketId;
 use crate::random::Stream;
-use crate::topology::Topology;
+use crate::topology::{KnownRates, Topology};
 use crate::units::{Rate, Time};
 use edge_paths::EdgePaths;
 pub(super) use edge_paths::are_countable;
 use flowlets::Flowlets;
 use std::collections::{BTreeMap, VecDeque};
-pub use tag::{Signal, Tag};
 
 /// What a balancer sees of a packet.
 #[derive(Clone, Copy, Debug)]

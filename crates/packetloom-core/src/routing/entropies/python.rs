@@ -3,14 +3,13 @@
 #![allow(unsafe_code)]
 
 use super::{ENTROPIES, Feedback, Fits, Select, Selector, Way, check};
-use crate::engine::SchemeError;
 use crate::flow::FlowId;
 use crate::narrow::{exact, narrow};
 use crate::random::Stream;
 use crate::routing::{Fate, Judged};
 use crate::spec::{Component, Made, Values};
 use crate::units::Time;
-use crate::user_class::{Code, Hook, Method, PLACE, Role, named, raised, signed};
+use crate::user_class::{Code, Hook, Method, PLACE, Role, SchemeError, named, raised, signed};
 
 const BASE: &str = "PathChoice";
 

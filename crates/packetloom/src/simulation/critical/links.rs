@@ -6,8 +6,9 @@
 use super::super::jobs::JobRow;
 use super::super::{Setting, connection_numbers, flow_rung, takes_one_path};
 use crate::flow::Flow;
-use crate::measure::{FlowRow, Format};
+use crate::measure::FlowRow;
 use crate::narrow::{exact, saturated};
+use crate::packet::Format;
 use crate::routing::{ConnectionNumbers, FlowPorts, Tracer};
 use crate::spec::Values;
 use crate::topology::Topology;

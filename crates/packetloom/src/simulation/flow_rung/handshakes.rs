@@ -1,7 +1,8 @@
 //! What flows wait for before their data, where they open connections.
 
 use crate::flow::{Flow, HostId};
-use crate::measure::{Format, best_fct};
+use crate::measure::best_fct;
+use crate::packet::Format;
 use crate::spec::{Value, Values};
 use crate::topology::Topology;
 use crate::transport::PacketFormat;

@@ -1,8 +1,8 @@
 //! The network as the scheduler sees it: the links of each path, and what they carry.
 
 use super::super::super::paths::{Choice, PathCode};
-use crate::fault::KnownRates;
 use crate::flow::HostId;
+use crate::topology::KnownRates;
 use crate::topology::{Link, PathNumber, Reach, Topology};
 use crate::units::Time;
 use std::collections::BTreeMap;

@@ -4,7 +4,7 @@
 //! own, and a packet that is lost makes none late.
 
 use crate::flow::FlowId;
-use crate::random::mix;
+use crate::packet_tag::Stamp;
 use std::collections::BTreeMap;
 
 /// What came out of order of a flow, as RFC 4737 counts it.
@@ -18,22 +18,6 @@ pub struct Reordering {
     pub most_bytes: u64,
     /// How often a packet arrived by another way than the one before it.
     pub path_changes: u32,
-}
-
-/// A number and a way, which a data packet carries from host to host.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Stamp {
-    /// The how-manieth of its flow it is.
-    pub number: u32,
-    /// A hash of the links that it took.
-    pub way: u32,
-}
-
-impl Stamp {
-    /// It leaves a switch by a link.
-    pub fn take(&mut self, link: u32) {
-        self.way = (mix(u64::from(self.way) << 32 | u64::from(link)) & 0xffff_ffff) as u32;
-    }
 }
 
 /// Numbers for what flows send.

@@ -1,6 +1,6 @@
 //! Samples of chosen flows over time, as many as there is room for.
 
-use crate::engine::Sending;
+use super::Sending;
 use crate::flow::FlowId;
 use crate::units::Time;
 use std::sync::Arc;

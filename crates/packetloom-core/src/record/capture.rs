@@ -4,10 +4,9 @@
 //! in bytes, as if the flow had a connection that was opened with 0. Packets of transports that are not TCP are UDP
 //! datagrams. <https://www.ietf.org/archive/id/draft-ietf-opsawg-pcapng-03.html>
 
-use super::best::Format;
 use crate::flow::{FlowId, HostId};
 use crate::narrow::exact;
-use crate::packet::Kind;
+use crate::packet::{Format, Kind};
 use crate::units::{Rate, Time};
 
 /// A packet's TCP header, with packets of its flow in place of bytes.

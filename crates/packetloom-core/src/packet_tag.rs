@@ -1,6 +1,6 @@
 //! What switches write beside a packet, for other switches on its way to read.
 
-use crate::measure::Stamp;
+use crate::random::mix;
 use crate::units::Time;
 
 /// A packet's tag. It lies beside the packet and takes nothing of it on the wire: in switches it would be part of an
@@ -43,4 +43,20 @@ pub enum Signal {
     Clear,
     /// A path is congested: NOTIFY.
     Notify,
+}
+
+/// A number and a way, which a data packet carries from host to host.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Stamp {
+    /// The how-manieth of its flow it is.
+    pub number: u32,
+    /// A hash of the links that it took.
+    pub way: u32,
+}
+
+impl Stamp {
+    /// It leaves a switch by a link.
+    pub fn take(&mut self, link: u32) {
+        self.way = (mix(u64::from(self.way) << 32 | u64::from(link)) & 0xffff_ffff) as u32;
+    }
 }
