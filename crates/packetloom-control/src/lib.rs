@@ -28,7 +28,7 @@ pub use ned::{Filling, Ned};
 pub use normalise::{Ceiling, Normaliser, Settling};
 pub use routes::Routes;
 
-use packetloom_core::{narrow, random};
+use packetloom_base::{narrow, random};
 
 /// An edge of a bipartite graph: a source and a destination, servers or leaves.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]

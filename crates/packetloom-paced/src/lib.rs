@@ -3,7 +3,7 @@
 //!
 //! `paced/` is the core that RCP, D3 and PDQ share: requests, answers, pacing. Each scheme beside it has a
 //! `RateControl` for senders and a `PortAgent` for ports. Start at `rcp.rs`, the shortest. `daq/` is DAQ's hosts;
-//! its queue is in `packetloom-core`.
+//! its queue is in `packetloom-queue`.
 
 #![cfg_attr(
     test,
@@ -17,7 +17,8 @@ mod paced;
 mod pdq;
 mod rcp;
 
-use packetloom_core::{engine, flow, narrow, packet, spec, units};
+use packetloom_base::{flow, narrow, packet, spec, units};
+use packetloom_engine::engine;
 use packetloom_transport::{Scheme, Sending, finished, flow_table, packet_format, priority, reassembly, rto};
 
 packetloom_transport::family! {

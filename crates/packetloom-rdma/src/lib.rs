@@ -60,7 +60,9 @@ use connections::{Connected, InOrder, Place};
 use control::{AckInfo, Control, Loss, Spacing};
 use header::{Header, Step};
 use network::Network;
-use packetloom_core::{engine, flow, narrow, packet, random, spec, topology, units, user_class};
+use packetloom_base::{flow, narrow, packet, random, spec, units, user_class};
+use packetloom_engine::engine;
+use packetloom_fabric::topology;
 use packetloom_transport::finished::Finished;
 use packetloom_transport::flow_table::FlowTable;
 use packetloom_transport::{

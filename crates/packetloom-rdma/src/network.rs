@@ -66,7 +66,7 @@ fn serialisation(links: &[&Link], mss_bytes: u64) -> Time {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use packetloom_core::spec::{Value, Values};
+    use packetloom_base::spec::{Value, Values};
 
     /// A cable of 1 us.
     fn cable(gbps: u64) -> Value {

@@ -167,7 +167,7 @@ impl Rota {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use packetloom_core::random::{Purpose, Stream};
+    use packetloom_base::random::{Purpose, Stream};
     use std::collections::BTreeMap;
 
     /// When it may send, and by which link.

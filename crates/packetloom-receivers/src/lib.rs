@@ -24,10 +24,11 @@ mod ndp;
 mod phost;
 mod sird;
 
+use packetloom_base::{flow, narrow, packet, prefetch, random, spec, units};
 use packetloom_control as control;
-use packetloom_core::{
-    engine, flow, narrow, packet, prefetch, queue, random, routing, spec, topology, units,
-};
+use packetloom_engine::engine;
+use packetloom_fabric::{routing, topology};
+use packetloom_queue::queue;
 use packetloom_transport::{
     Scheme, Sending, finished, flow_table, packet_format, priority, reassembly, seq_set,
 };

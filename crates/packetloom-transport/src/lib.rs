@@ -25,16 +25,18 @@ pub mod seq_set;
 pub mod ways;
 
 pub use packet_format::{PARAMS as FORMAT_PARAMS, PacketFormat, check as check_format};
-pub use packetloom_core::engine::Sending;
-pub use packetloom_core::flow_table;
+pub use packetloom_base::flow_table;
+pub use packetloom_engine::engine::Sending;
 
-use packetloom_core::engine::{AnyEngine, Engine, PathNeeds, Plan, PortAgent, Transport};
-use packetloom_core::packet::Packet;
-use packetloom_core::routing::Judged;
-use packetloom_core::spec::{Complaint, Component, Values};
-use packetloom_core::topology::Topology;
-use packetloom_core::units::Rate;
-use packetloom_core::{flow, narrow, packet, prefetch, queue, spec, topology, units};
+use packetloom_base::packet::Packet;
+use packetloom_base::spec::{Complaint, Component, Values};
+use packetloom_base::units::Rate;
+use packetloom_base::{flow, narrow, packet, prefetch, spec, units};
+use packetloom_engine::engine::{AnyEngine, Engine, PathNeeds, Plan, PortAgent, Transport};
+use packetloom_fabric::routing::Judged;
+use packetloom_fabric::topology;
+use packetloom_fabric::topology::Topology;
+use packetloom_queue::queue;
 
 /// A transport with all that a simulation needs to set it up.
 pub trait Scheme: Transport {
@@ -278,7 +280,7 @@ macro_rules! family {
         pub static ENTRIES: &[$crate::Entry] = &[$($crate::Entry::of::<$scheme>()),*];
 
         /// How they describe themselves.
-        pub const COMPONENTS: &[packetloom_core::spec::Component] =
+        pub const COMPONENTS: &[packetloom_base::spec::Component] =
             &[$(<$scheme as $crate::Scheme>::COMPONENT),*];
 
         /// Does something with the scheme called `kind`, or gives it back if it is of another family.

@@ -197,7 +197,7 @@ fn ones(from: u32, to: u32) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use packetloom_core::random::{Purpose, Stream};
+    use packetloom_base::random::{Purpose, Stream};
     use std::collections::BTreeSet;
 
     #[test]

@@ -1,12 +1,12 @@
 //! Stop-and-wait: one packet at a time, sent again until it is acknowledged. The whole transport of
 //! docs/adding-a-scheme.md, which copies it into a family; here it is compiled with every change.
 
-use packetloom_core::engine::{Context, Report, Timer, Transport};
-use packetloom_core::flow::{Flow, FlowId};
-use packetloom_core::narrow::exact;
-use packetloom_core::packet::{Kind, Packet};
-use packetloom_core::spec::{ALWAYS, Component, Fallback, Kind as Holds, Param, Values};
-use packetloom_core::units::Time;
+use packetloom_base::flow::{Flow, FlowId};
+use packetloom_base::narrow::exact;
+use packetloom_base::packet::{Kind, Packet};
+use packetloom_base::spec::{ALWAYS, Component, Fallback, Kind as Holds, Param, Values};
+use packetloom_base::units::Time;
+use packetloom_engine::engine::{Context, Report, Timer, Transport};
 use packetloom_transport::Scheme;
 use packetloom_transport::finished::Finished;
 use packetloom_transport::flow_table::FlowTable;
@@ -176,7 +176,7 @@ impl Sender {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use packetloom_core::spec::Value;
+    use packetloom_base::spec::Value;
 
     #[test]
     fn a_scenario_sets_its_timeout() {

@@ -35,9 +35,9 @@ mod windowed;
 
 pub use connections::COMPONENTS as CONNECTION_COMPONENTS;
 
-use packetloom_core::{
-    engine, fault, flow, narrow, packet, random, record, routing, spec, topology, units, user_class,
-};
+use packetloom_base::{flow, narrow, packet, random, spec, units, user_class};
+use packetloom_engine::{engine, fault, record};
+use packetloom_fabric::{routing, topology};
 use packetloom_transport::{
     Scheme, Sending, finished, flow_table, packet_format, pool, priority, reassembly, rto, seq_set,
 };

@@ -21,8 +21,8 @@
 //! # The modules
 //!
 //! Imports run one way, from the bottom of this table to its top. The modules are in several crates, so that these
-//! are compiled side by side: `packetloom-core` has the lower ones up to the engine, each family of transports is a
-//! crate, and this crate re-exports all of them under one name.
+//! are compiled side by side: six have the lower ones up to the engine, each family of transports is one, and this
+//! crate re-exports all of them under one name.
 //!
 //! | Module | Contents |
 //! |---|---|
@@ -30,9 +30,10 @@
 //! | [`audit`], [`stall`] | the invariants of every run; how a run without progress is detected |
 //! | [`transport`], [`central`], [`fluid`] | transports, schemes that a controller plans, flow-level models |
 //! | [`control`] | controllers' algorithms, usable alone |
-//! | [`engine`], [`measure`] | windows, nodes, ports, links; what is recorded of them |
-//! | [`routing`], [`fault`] | path selection; what breaks, and when |
-//! | [`topology`], [`queue`], [`workload`] | the network, its queues, its traffic |
+//! | [`measure`] | the rows of flows, made of a run's log |
+//! | [`engine`], [`fault`], [`record`] | windows, nodes, ports, links; what breaks; what is recorded of ports |
+//! | [`queue`] | queue disciplines, buffers, AQMs, schedulers, flow control |
+//! | [`topology`], [`routing`], [`workload`] | the network, path selection, traffic |
 //! | [`packet`], [`packets`], [`link_message`] | a packet, the slab of all packets, messages between a link's ends |
 //! | [`scenario`], [`spec`], [`formats`] | reading and checking; component descriptions; other simulators' files |
 //! | [`yardstick`] | a bare loop as a reference for benchmarks; knows no other module |
@@ -54,8 +55,12 @@ pub mod stall;
 pub mod transport;
 pub mod yardstick;
 
-pub use packetloom_control as control;
-pub use packetloom_core::{
-    engine, fault, files, flow, flow_table, formats, job, link_message, measure, narrow, packet, packets,
-    queue, random, record, routing, spec, topology, units, user_class, workload,
+pub use packetloom_base::{
+    files, flow, flow_table, link_message, narrow, packet, packets, random, spec, units, user_class,
 };
+pub use packetloom_control as control;
+pub use packetloom_engine::{engine, fault, measure, record};
+pub use packetloom_fabric::{routing, topology};
+pub use packetloom_jobs::{formats, job};
+pub use packetloom_queue::queue;
+pub use packetloom_workload::workload;

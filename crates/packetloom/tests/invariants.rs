@@ -1,12 +1,13 @@
 //! What must hold of every run, whatever the scheme: checked on a grid of schemes, networks and loads.
 
 use crate::common::{self, cases, fct, run, simulate, utilisation};
-use packetloom::measure::{FlowRow, best_fct};
+use packetloom::measure::FlowRow;
 use packetloom::packet::Format;
 use packetloom::packet::Kind;
 use packetloom::scenario::Case;
 use packetloom::simulation::{FLUID_COMPONENTS, Monitor, Outcome, PortRow, Simulation};
 use packetloom::topology::Topology;
+use packetloom::topology::best_fct;
 use packetloom::units::Time;
 use packetloom::{central, queue, transport};
 use std::collections::BTreeMap;

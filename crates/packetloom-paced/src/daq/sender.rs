@@ -160,7 +160,7 @@ fn quick_start(rtt: Time, config: &Config, context: &Context<'_, Header, Meter>)
 mod tests {
     use super::*;
     use crate::packet_format::PacketFormat;
-    use packetloom_core::packet::Format;
+    use packetloom_base::packet::Format;
 
     #[test]
     fn the_window_grows_by_a_packet_per_round_trip_and_shrinks_by_the_load() {

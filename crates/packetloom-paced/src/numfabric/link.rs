@@ -112,7 +112,7 @@ mod tests {
     use super::*;
     use crate::spec::Value;
     use crate::units::Rate;
-    use packetloom_core::queue::Occupancy;
+    use packetloom_queue::queue::Occupancy;
 
     /// Of 10 Gb/s, of which 30 us less 3 us are 33750 B: 22.5 packets of 1500 B.
     fn link() -> Link {

@@ -31,7 +31,7 @@ use crate::spec::{Component, Values};
 use crate::units::Time;
 use header::Header;
 use link::Link;
-use packetloom_core::topology::Topology;
+use packetloom_fabric::topology::Topology;
 use params::Config;
 use sender::Sender;
 use std::sync::Arc;

@@ -7,7 +7,7 @@ use crate::packet_format::PacketFormat;
 use crate::rto::RtoRule;
 use crate::spec::{ALWAYS, Complaint, Component, Fallback, Kind, Param, Values};
 use crate::units::Time;
-use packetloom_core::topology::{Link, Topology};
+use packetloom_fabric::topology::{Link, Topology};
 use packetloom_transport::ways::{distinct_pairs, path};
 
 /// How it describes itself.

@@ -215,7 +215,7 @@ mod tests {
 
     #[test]
     fn whoever_looks_now_and_then_sees_what_ticking_timers_would_have_done() {
-        use packetloom_core::random::{Purpose, Stream};
+        use packetloom_base::random::{Purpose, Stream};
         let mut random = Stream::new(3, Purpose::Transport, 0);
         let variants = [
             Constants::MELLANOX,

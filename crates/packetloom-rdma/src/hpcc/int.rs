@@ -202,7 +202,7 @@ mod tests {
         };
         let leaving = Leaving {
             at: Time::from_ns(5),
-            left: packetloom_core::queue::Occupancy { packets: 2, bytes: 2_180 },
+            left: packetloom_queue::queue::Occupancy { packets: 2, bytes: 2_180 },
             sent_bytes: 1_090,
         };
         let after = |is_switch, kind| {

@@ -524,7 +524,7 @@ mod tests {
 
     #[test]
     fn each_acknowledgement_sets_the_window_of_algorithm_1() {
-        use packetloom_core::random::{Purpose, Stream};
+        use packetloom_base::random::{Purpose, Stream};
         let mut random = Stream::new(11, Purpose::Transport, 0);
         let mut control = HpccControl::new(&PAPER, &PATH);
         let mut oracle =
@@ -615,7 +615,7 @@ mod tests {
 
     #[test]
     fn with_a_rate_for_each_link_one_link_alone_is_as_without() {
-        use packetloom_core::random::{Purpose, Stream};
+        use packetloom_base::random::{Purpose, Stream};
         let each = Settings { multi_rate: true, ..SIMULATOR };
         let mut random = Stream::new(12, Purpose::Transport, 0);
         let (mut one, mut many) = (HpccControl::new(&SIMULATOR, &PATH), HpccControl::new(&each, &PATH));

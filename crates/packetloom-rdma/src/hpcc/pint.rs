@@ -84,7 +84,7 @@ impl Average {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use packetloom_core::queue::Occupancy;
+    use packetloom_queue::queue::Occupancy;
 
     const CODE: Code = Code { base: 1.05 };
 

@@ -1,6 +1,6 @@
 use super::theta::ThetaControl;
 use super::*;
-use packetloom_core::random::{Purpose, Stream};
+use packetloom_base::random::{Purpose, Stream};
 
 const RATE: Rate = Rate::from_gbps(25);
 const PATH: FlowPath = FlowPath {

@@ -13,7 +13,7 @@ use crate::user_class::signed;
 /// The bytes in flight are not bounded by the class.
 const NO_WINDOW: i64 = i64::MAX;
 
-packetloom_core::records! {
+packetloom_base::records! {
     /// The way of a flow that starts, as a method sees it.
     #[derive(Clone, Copy, Debug)]
     pub struct RouteView {
@@ -37,7 +37,7 @@ impl RouteView {
     }
 }
 
-packetloom_core::records! {
+packetloom_base::records! {
     /// An answer, as a method sees it.
     #[derive(Clone, Copy, Debug)]
     pub struct AnswerView {
@@ -64,7 +64,7 @@ impl AnswerView {
     }
 }
 
-packetloom_core::records! {
+packetloom_base::records! {
     /// A loss, as a method sees it.
     #[derive(Clone, Copy, Debug)]
     pub struct DropView {
@@ -73,7 +73,7 @@ packetloom_core::records! {
     }
 }
 
-packetloom_core::records! {
+packetloom_base::records! {
     /// A moment, as a method sees it.
     #[derive(Clone, Copy, Debug)]
     pub struct ClockView {
@@ -81,7 +81,7 @@ packetloom_core::records! {
     }
 }
 
-packetloom_core::records! {
+packetloom_base::records! {
     /// A packet that starts, as a method sees it.
     #[derive(Clone, Copy, Debug)]
     pub struct SentView {
@@ -90,7 +90,7 @@ packetloom_core::records! {
     }
 }
 
-packetloom_core::records! {
+packetloom_base::records! {
     /// What a method sets, and what it may look at.
     #[derive(Clone, Copy, Debug)]
     pub struct Pace {
@@ -157,7 +157,7 @@ impl Pace {
 pub const BASE: &str = "RateControl";
 pub const TELEMETRY_BASE: &str = "TelemetryControl";
 
-packetloom_core::hooks! {
+packetloom_base::hooks! {
     &[BASE, TELEMETRY_BASE] =>
     pub Start = "start"(RouteView, Pace);
     pub Answered = "answered"(AnswerView, Pace);

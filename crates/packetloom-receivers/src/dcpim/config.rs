@@ -292,7 +292,7 @@ fn longest_round_trip(topology: &Topology, bytes: u64) -> Time {
 #[cfg(test)]
 pub mod testing {
     use super::*;
-    use packetloom_core::packet::Format;
+    use packetloom_base::packet::Format;
 
     /// The authors' at 100 Gb/s, with 4 racks and 2 spines.
     pub fn config() -> Config {

@@ -6,7 +6,7 @@ use crate::narrow::{narrow, saturated};
 use crate::user_class::Record;
 use crate::windowed::Window;
 
-packetloom_core::records! {
+packetloom_base::records! {
     /// A flow, as a method sees it.
     #[derive(Clone, Copy, Debug, Default)]
     pub struct FlowView {
@@ -25,7 +25,7 @@ packetloom_core::records! {
     }
 }
 
-packetloom_core::records! {
+packetloom_base::records! {
     /// An acknowledgement, as a method sees it.
     #[derive(Clone, Copy, Debug, Default)]
     pub struct AckView {
@@ -89,7 +89,7 @@ const _: () = assert!(
     "a field of a record has eight bytes"
 );
 
-packetloom_core::records! {
+packetloom_base::records! {
     /// A loss or a timeout, as a method sees it.
     #[derive(Clone, Copy, Debug, Default)]
     pub struct LossView {
@@ -100,7 +100,7 @@ packetloom_core::records! {
     }
 }
 
-packetloom_core::records! {
+packetloom_base::records! {
     /// A data packet that is about to be sent, as a method sees it.
     #[derive(Clone, Copy, Debug, Default)]
     pub struct DataView {
@@ -111,7 +111,7 @@ packetloom_core::records! {
     }
 }
 
-packetloom_core::records! {
+packetloom_base::records! {
     /// What a method writes into a packet.
     #[derive(Clone, Copy, Debug, Default)]
     pub struct Labels {
@@ -125,7 +125,7 @@ packetloom_core::records! {
 /// The base class in Python.
 pub const BASE: &str = "CongestionControl";
 
-packetloom_core::hooks! {
+packetloom_base::hooks! {
     &[BASE] =>
     /// When a flow starts.
     pub Start = "start"(FlowView, Steering);

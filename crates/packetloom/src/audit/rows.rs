@@ -1,8 +1,9 @@
 //! Invariants of the flow records at the end.
 
 use super::{Verdict, ensure};
-use crate::measure::{FlowRow, best_fct};
+use crate::measure::FlowRow;
 use crate::packet::Format;
+use crate::topology::best_fct;
 use crate::topology::{Link, Topology};
 use crate::units::Time;
 

@@ -222,7 +222,7 @@ fn what_is_reported_of_an_unfinished_flow_was_sent() {
 fn no_row_may_be_faster_than_its_best() {
     let topology = rack();
     let format = Format { mss_bytes: 1_460, header_bytes: 40 };
-    let best_fct = crate::measure::best_fct(&topology, format, 0, 1, 2_920);
+    let best_fct = crate::topology::best_fct(&topology, format, 0, 1, 2_920);
     let row = |fct: Time| crate::measure::FlowRow {
         flow: flow(2_920),
         delivered: fct,

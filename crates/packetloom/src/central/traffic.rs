@@ -3,11 +3,11 @@
 use super::lengths::Lengths;
 use crate::control::Pair;
 use crate::flow::{Flow, FlowId};
-use crate::measure::hops;
 use crate::narrow::narrow;
 use crate::queue::Occupancy;
 use crate::record::QueueRecorder;
 use crate::topology::Topology;
+use crate::topology::hops;
 use crate::units::Time;
 use std::collections::VecDeque;
 

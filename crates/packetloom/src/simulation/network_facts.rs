@@ -1,9 +1,9 @@
 //! What a network comes to: what `packetloom check` prints of it.
 
 use crate::flow::HostId;
-use crate::measure::hops;
 use crate::narrow::exact;
 use crate::topology::Topology;
+use crate::topology::hops;
 use crate::transport::PacketFormat;
 use crate::units::{Rate, Time};
 use packetloom_transport::ways::distinct_pairs;

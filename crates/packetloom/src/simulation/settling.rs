@@ -7,11 +7,11 @@
 //! their load evenly; the class that takes longest counts.
 
 use crate::flow::HostId;
-use crate::measure::hops;
 use crate::narrow::saturated;
 use crate::scenario::Case;
 use crate::spec::{Complaint, Value, Values};
 use crate::topology::Topology;
+use crate::topology::hops;
 use crate::units::{Rate, Time};
 use crate::workload::{Environment, Workload};
 use std::collections::BTreeMap;

@@ -1,10 +1,10 @@
 //! What flows wait for before their data, where they open connections.
 
 use crate::flow::{Flow, HostId};
-use crate::measure::best_fct;
 use crate::packet::Format;
 use crate::spec::{Value, Values};
 use crate::topology::Topology;
+use crate::topology::best_fct;
 use crate::transport::PacketFormat;
 use crate::units::Time;
 use std::collections::BTreeSet;

@@ -6,11 +6,11 @@ use super::peers::peers;
 use super::{Stand, SteadyRung};
 use crate::engine::{Event, FlowStatus, Log, PortCounters, Report};
 use crate::flow::{Flow, FlowId};
-use crate::measure::best_fct;
 use crate::narrow::saturated;
 use crate::packet::Format;
 use crate::simulation::Setting;
 use crate::topology::Topology;
+use crate::topology::best_fct;
 use crate::units::Time;
 use std::collections::BTreeMap;
 

@@ -1,9 +1,0 @@
-//! Measures: the rows of flows, made of the log of a run, and what they are compared with.
-
-mod best;
-mod columns;
-mod flows;
-
-pub use best::{Hop, best_fct, hops};
-pub use columns::MEANINGS;
-pub use flows::{Collector, FlowRow, fingerprint};

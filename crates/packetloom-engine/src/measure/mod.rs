@@ -1,0 +1,7 @@
+//! Measures: the rows of flows, made of the log of a run, and what they are compared with.
+
+mod columns;
+mod flows;
+
+pub use columns::MEANINGS;
+pub use flows::{Collector, FlowRow, fingerprint};
