@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     from packetloom.schemes.notebook import component, scheme
     from packetloom.stats.summary import size_bins, summary
     from packetloom.store.results import Results
+    from packetloom.tuning.api import tune
+    from packetloom.tuning.outcome import Tuning
 
     __version__: str
 
@@ -50,6 +52,7 @@ __all__ = [
     "ScenarioError",
     "ScenarioWarning",
     "Scheme",
+    "Tuning",
     "__version__",
     "check",
     "compare",
@@ -64,6 +67,7 @@ __all__ = [
     "scheme",
     "size_bins",
     "summary",
+    "tune",
     "write_report",
 ]
 
@@ -79,6 +83,7 @@ _HOME = {
     "ScenarioError": "errors",
     "ScenarioWarning": "errors",
     "Scheme": "scenario.plan",
+    "Tuning": "tuning.outcome",
     "check": "campaign.check",
     "compare": "report.compare",
     "component": "schemes.notebook",
@@ -92,6 +97,7 @@ _HOME = {
     "scheme": "schemes.notebook",
     "size_bins": "stats.summary",
     "summary": "stats.summary",
+    "tune": "tuning.api",
     "write_report": "report.report",
 }
 

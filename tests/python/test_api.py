@@ -29,6 +29,7 @@ WITH_EXAMPLES = [
         "run",
         "size_bins",
         "summary",
+        "tune",
         "write_report",
     ),
 ]
@@ -36,6 +37,8 @@ WITH_EXAMPLES = [
 
 @pytest.mark.parametrize("name", WITH_EXAMPLES)
 def test_its_example_runs(name: str, scenario: Path, finished: Path, tmp_path: Path) -> None:
+    if name == "tune":
+        pytest.importorskip("optuna", reason="a tuning needs Optuna")
     function: Callable[..., object] = getattr(packetloom, name)
     rack = '[topology]\nkind = "rack"\n[[scheme]]\nname = "one"\ntransport = "tcp"\nqueue = "drop-tail"\n'
     given = {

@@ -105,6 +105,7 @@ def test_bash(environment: dict[str, str]) -> None:
     assert "new" in in_bash("packetloom ", environment)
     assert in_bash("packetloom plot slowdown-by-s", environment) == ["slowdown-by-size"]
     assert "transport" in in_bash("packetloom list ", environment)
+    assert in_bash("packetloom tune a.toml --minimise flows.slowdown.p", environment) == ["flows.slowdown.p99"]
 
 
 def test_fish(environment: dict[str, str]) -> None:

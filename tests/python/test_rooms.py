@@ -17,6 +17,7 @@ ORDER = (
         "network",
         "stats",
         "campaign",
+        "tuning",
         "report",
         "exchange",
         "bench",

@@ -49,6 +49,17 @@ def components(incomplete: str) -> Offered:
     return _begins([*dict.fromkeys(kinds), *(f"{table}.parquet" for table in TABLES)], incomplete)
 
 
+def statistics(incomplete: str) -> Offered:
+    """What `tune` makes small or large: a table's columns, each with what can be made of it."""
+    from packetloom.store.columns import TABLES
+    from packetloom.tuning.names import FEW, is_number
+
+    columns = [f"{table}.{column}" for table in TABLES for column in TABLES[table] if is_number(column)]
+    offered = [one for one in columns if one.startswith("cases.")]
+    offered += [f"{one}.{statistic}" for one in columns if not one.startswith("cases.") for statistic in FEW]
+    return _begins(offered, incomplete)
+
+
 def fabrics(incomplete: str) -> Offered:
     """What `new` can lay out; a file's name is completed by hand."""
     from packetloom.new.fabrics import FABRICS

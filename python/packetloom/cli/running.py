@@ -1,4 +1,4 @@
-"""Commands that write a scenario or run it: new, run, search, fidelity, combine."""
+"""Commands that write a scenario or run it: new, run, search, tune, fidelity, combine."""
 
 from __future__ import annotations
 
@@ -190,6 +190,99 @@ def search(
         write_held(found, json_file)
     print(f"\nevery run in {folder}; their table: packetloom report {folder}")
     exit_if_stalled(results)
+
+
+@app.command()
+def tune(
+    scenario: ScenarioArgument,
+    vary: Annotated[
+        list[str],
+        typer.Option(
+            metavar="KEY=LOW..HIGH[:log]",
+            help="What may vary, such as scheme.DCTCP.queue.mark_above=10KB..400KB:log, or KEY=ONE|OTHER.",
+        ),
+    ],
+    minimise: Annotated[
+        str | None,
+        typer.Option(
+            "--minimise",
+            "--minimize",
+            metavar="STATISTIC",
+            help="What is to be small: TABLE.COLUMN.STATISTIC, such as flows.slowdown.p99.",
+            autocompletion=completion.statistics,
+        ),
+    ] = None,
+    maximise: Annotated[
+        str | None,
+        typer.Option(
+            "--maximise",
+            "--maximize",
+            metavar="STATISTIC",
+            help="What is to be large, such as flows.goodput_gbps.mean.",
+            autocompletion=completion.statistics,
+        ),
+    ] = None,
+    require: Annotated[
+        list[str] | None,
+        typer.Option(metavar="STATISTIC<=NUMBER", help="What must hold in every run, such as cases.drops<=0."),
+    ] = None,
+    trials: Annotated[int, typer.Option(help="How many points are tried.", min=1, max=100_000)] = 64,
+    together: Annotated[
+        int, typer.Option(help="Points proposed at a time; what is proposed depends on it.", min=1, max=10_000)
+    ] = 8,
+    held_out: Annotated[
+        int, typer.Option("--held-out", help="Seeds on which the best point is judged.", min=2, max=1000)
+    ] = 10,
+    sampler_seed: Annotated[
+        int, typer.Option("--sampler-seed", help="Another one proposes other points.", min=0, max=2**32 - 1)
+    ] = 1,
+    output: Annotated[
+        Path | None,
+        typer.Option("-o", "--output", metavar="DIR", help="Results folder; results/NAME-tune if not given."),
+    ] = None,
+    workers: WorkersOption = None,
+    settings: SetOption = None,
+    ray: RayOption = None,
+    json_file: JsonOption = None,
+    keep_older: KeepOlderOption = False,
+) -> None:
+    """Find the values of a few keys that serve best, what of them mattered, and whether it holds on other seeds.
+
+    It needs Optuna: pip install 'optuna>=4'. If it is stopped or killed, the same command resumes it.
+    """
+    from packetloom.common.files import write_json
+    from packetloom.store.targets import check_target
+    from packetloom.tuning.api import run_tuning
+    from packetloom.tuning.goal import goal_of
+    from packetloom.tuning.loop import Running
+    from packetloom.tuning.ranges import parse_all
+    from packetloom.tuning.rounds import Rounds
+    from packetloom.tuning.space import read_space
+    from packetloom.tuning.telling import print_tuning
+
+    check_target(json_file, scenario)
+    goal = goal_of(minimise, maximise, require or ())
+    space = read_space(scenario, tuple(settings or ()), parse_all(vary))
+    for warning in space.warnings:
+        print(f"warning: {warning}", file=sys.stderr)
+    default = space.plan.default_folder()
+    folder = output or default.with_name(f"{default.name}-tune")
+    with interruptible():
+        found = run_tuning(
+            space,
+            goal,
+            folder,
+            Running(workers, ray, keep_older),
+            Rounds(sys.stderr),
+            trials=trials,
+            together=together,
+            held_out=held_out,
+            sampler_seed=sampler_seed,
+        )
+    print_tuning(found, space.dimensions)
+    if json_file:
+        write_json(json_file, found.to_dict(), "what was found")
+    print(f"\nevery point in {folder}; what was held out: packetloom report {found.held_out or folder}")
 
 
 @app.command()

@@ -1,0 +1,53 @@
+"""What a person sees of a tuning: a line for each round of points, and now and then how far it is."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, TextIO
+
+from packetloom.campaign.progress import LOG_PERIOD_S, SilentReporter, Snapshot
+from packetloom.common.quantities import in_percent
+
+if TYPE_CHECKING:
+    from packetloom.tuning.loop import Point
+
+
+class Rounds(SilentReporter):
+    """Lines on a stream; none without one."""
+
+    def __init__(self, stream: TextIO | None) -> None:
+        self._stream = stream
+        self._what = ""
+        self._told_at = time.monotonic()
+
+    def begin(self, what: str) -> None:
+        """A round begins."""
+        self._what = what
+
+    def start(self, opening: str, total: int) -> None:
+        """Its campaign does: of so many cases, most of which earlier rounds ran."""
+        self._say(f"{self._what} ({total} cases in all)")
+
+    def update(self, snapshot: Snapshot) -> None:
+        """Some time has passed."""
+        if time.monotonic() - self._told_at >= LOG_PERIOD_S:
+            self._say(snapshot.text)
+
+    def best(self, points: Sequence[Point], *, is_ratio: bool) -> None:
+        """A round has ended."""
+        allowed = [(one.loss, place) for place, one in enumerate(points, 1) if one.is_allowed and one.loss is not None]
+        if allowed:
+            loss, place = min(allowed)
+            self._say(f"  best so far: point {place}, {change_text(loss, is_ratio=is_ratio)}")
+
+    def _say(self, line: str) -> None:
+        self._told_at = time.monotonic()
+        if self._stream:
+            print(line, file=self._stream, flush=True)
+
+
+def change_text(loss: float, *, is_ratio: bool) -> str:
+    """How much worse than the scenario's own values, on the seeds that the tuning saw."""
+    size = in_percent(abs(loss)) if is_ratio else f"{abs(loss):.4g}"
+    return f"{size} {'worse' if loss > 0 else 'better'} than the scenario's own values"
