@@ -69,6 +69,8 @@ pub struct Size {
     pub demand: Option<simulation::Demand>,
     pub ports: usize,
     pub operations: u64,
+    /// Seconds until all of it is carried, at least.
+    pub least_end_s: Option<f64>,
 }
 
 /// What network and traffic come to, as a person is told of them before a run.
@@ -121,7 +123,9 @@ impl Case {
 
     fn keep_size(&self, built: simulation::Simulation) -> Size {
         let (ports, operations) = (built.ports(), built.operations());
-        *self.size.get_or_init(|| Size { demand: built.demand(), ports, operations })
+        let routing = self.core.scheme.component("routing");
+        let least_end_s = built.settling().and_then(|settling| settling.least_end(&routing));
+        *self.size.get_or_init(|| Size { demand: built.demand(), ports, operations, least_end_s })
     }
 
     /// What is said of it, and what it has to do by the same building of its network.

@@ -62,19 +62,17 @@ impl Trial {
     #[new]
     fn new(py: Python<'_>, case: &Case) -> PyResult<Trial> {
         py.detach(|| {
-            let core = Core::new(case.core.clone()).and_then(Core::trial);
-            Ok(Trial {
-                core: core.map_err(|complaint| complaint_error(&complaint))?,
-                demand: case.size()?.demand,
-            })
+            let demand = case.size()?.demand;
+            let core = Core::new(case.core.clone()).and_then(|built| built.trial(demand));
+            Ok(Trial { core: core.map_err(|complaint| complaint_error(&complaint))?, demand })
         })
     }
 
     /// What a case of this scheme costs, as far as that can be known.
     fn cost_of(&self, py: Python<'_>, case: &Case) -> PyResult<Option<Cost>> {
         py.detach(|| {
-            let Size { demand, ports, operations } = case.size()?;
-            let cost = self.core.cost_of_other(self.demand, demand);
+            let Size { demand, ports, operations, least_end_s } = case.size()?;
+            let cost = self.core.cost_of_other(self.demand, demand, least_end_s);
             Ok(cost.map(|cost| Cost {
                 flows: demand.map_or(cost.flows, |demand| demand.flows),
                 packet_hops: cost.packet_hops,

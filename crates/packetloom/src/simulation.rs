@@ -501,6 +501,7 @@ impl Setting {
             simulated,
             warm_up: from,
             helpers_took: Duration::ZERO,
+            planned_for: Duration::ZERO,
             warnings,
             never_started: 0,
             stalled: None,

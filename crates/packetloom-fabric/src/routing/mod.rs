@@ -399,6 +399,12 @@ pub fn goes_by_rates(routing: &Values) -> bool {
     matches!(routing.kind.as_str(), "wcmp" | "conga" | "hedera")
 }
 
+/// Whether paths are chosen without regard to what happens beyond the next hop.
+pub fn is_blind(routing: &Values) -> bool {
+    let kind = routing.kind.as_str();
+    matches!(kind, "ecmp" | "spray-random" | "spray-round-robin" | "permutation" | "oblivious" | "drill")
+}
+
 /// How long a window may be at most, so that what one switch tells a scheduler in one is known in the next.
 pub fn longest_window(routing: &Values) -> Time {
     let has_scheduler = spec::how(ROUTINGS, &routing.kind).common.is_some();

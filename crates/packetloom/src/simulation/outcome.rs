@@ -120,6 +120,8 @@ pub struct Outcome {
     pub warm_up: Time,
     /// The processor time of all threads but the one that started the run.
     pub helpers_took: Duration,
+    /// The processor time that a controller took to plan the case before its first packet.
+    pub planned_for: Duration,
     /// What the user should know.
     pub warnings: Vec<String>,
     /// Flows that were still to start when the case ended: what they wait for did not come, or the case stalled, or

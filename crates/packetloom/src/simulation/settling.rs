@@ -8,6 +8,7 @@
 
 use crate::flow::HostId;
 use crate::narrow::saturated;
+use crate::routing;
 use crate::scenario::Case;
 use crate::spec::{Complaint, Value, Values};
 use crate::topology::Topology;
@@ -127,6 +128,15 @@ impl Settling {
     /// Whether a class of links is offered all that it carries, or more.
     pub fn is_overloaded(&self) -> bool {
         self.constant.is_infinite()
+    }
+
+    /// Seconds until all is carried, at least, where it is known for how long flows arrive: a link that is offered more
+    /// than it carries goes on after the last arrival.
+    pub fn least_end(&self, routing: &Values) -> Option<f64> {
+        let overloaded = self.overloaded.iter().map(|&(_, load)| load);
+        let slow = self.slow.iter().filter(|_| routing::is_blind(routing)).map(|&(.., load)| load);
+        let (lasts, _) = self.arrivals?;
+        Some(lasts * overloaded.chain(slow).fold(1.0, f64::max))
     }
 
     /// For how long flows have to arrive at least, whatever the scheme.

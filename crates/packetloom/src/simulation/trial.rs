@@ -4,6 +4,7 @@
 use super::fidelity::Fidelity;
 use super::{Demand, Monitor, Simulation};
 use crate::flow::Flow;
+use crate::narrow::saturated;
 use crate::spec::Complaint;
 use crate::units::Time;
 use crate::workload::Workload;
@@ -12,8 +13,12 @@ use std::time::Duration;
 
 /// A trial goes on for so many packet-hops at least,
 const FEWEST_HOPS: u64 = 400_000;
-/// and for so many for each host: until acknowledgements are as frequent as data.
+/// for so many for each host, until acknowledgements are as frequent as data,
 const HOPS_PER_HOST: u64 = 500;
+/// and for this share of what a long case has to carry, but no more than so much: a few hundredths of a second tell less
+/// on a machine that is not idle.
+const SHARE_OF_HOPS: f64 = 0.02;
+const MOST_HOPS: u64 = 3_000_000;
 /// Where background flows go on until others are done, traffic does not tell how much there is: only a trial that comes
 /// to an end, or to a good share of it, does.
 const FEWEST_HOPS_UNTOLD: u64 = 4_000_000;
@@ -30,6 +35,8 @@ pub struct Trial {
     packet_hops: u64,
     wire_bytes: u64,
     took: Duration,
+    /// What a controller took of it to plan the whole case before its first packet.
+    planned_for: Duration,
     /// How far it came, in the case's own time.
     simulated: Time,
     /// How many flows have started.
@@ -57,17 +64,19 @@ pub struct Cost {
 }
 
 impl Simulation {
-    /// Runs the beginning of the case.
+    /// Runs the beginning of the case, which has so much to carry.
     ///
     /// # Errors
     /// What of the case can't be simulated.
-    pub fn trial(mut self) -> Result<Trial, Complaint> {
+    pub fn trial(mut self, demand: Option<Demand>) -> Result<Trial, Complaint> {
         self.setting.threads = 1;
         self.setting.is_audited = false;
         let rung = Fidelity::of(&self.setting.case.run);
         let is_untold = self.workload.background().contains(&true);
         let fewest = if is_untold { FEWEST_HOPS_UNTOLD } else { FEWEST_HOPS };
-        let hops = fewest.max(HOPS_PER_HOST * u64::from(self.hosts()));
+        let share = demand.map_or(0.0, |demand| SHARE_OF_HOPS * demand.packet_hops);
+        let hops =
+            fewest.max(HOPS_PER_HOST * u64::from(self.hosts())).max(saturated::<u64>(share).min(MOST_HOPS));
         let flows = self.shorten_if_fluid();
         let max_time = self.setting.max_time();
         let monitor = Monitor::until(hops, LONGEST);
@@ -80,6 +89,7 @@ impl Simulation {
             packet_hops,
             wire_bytes,
             took,
+            planned_for: outcome.planned_for,
             simulated: outcome.simulated,
             started: outcome.flows.len(),
             share_done: monitor.progress().share,
@@ -122,20 +132,29 @@ impl Trial {
             return demand
                 .map(|demand| Cost { packet_hops: tried.packet_hops, ..tried.times(demand.flows / flows) });
         }
+        let planned_s = self.planned_for.as_secs_f64();
+        let carried = Cost { cpu_s: tried.cpu_s - planned_s, ..tried };
         let cost = match demand.filter(|_| self.goes_by_packets) {
-            Some(demand) => Some(tried.times((demand.wire_bytes / self.wire_bytes as f64).max(1.0))),
-            None => (self.share_done >= LEAST_SHARE).then(|| tried.times(1.0 / self.share_done)),
+            Some(demand) => Some(carried.times((demand.wire_bytes / self.wire_bytes as f64).max(1.0))),
+            None => (self.share_done >= LEAST_SHARE).then(|| carried.times(1.0 / self.share_done)),
         };
-        cost.map(|cost| cost.until(self.max_time))
+        cost.map(|cost| Cost { cpu_s: cost.cpu_s + planned_s, ..cost }.until(self.max_time))
     }
 
     /// What another case costs whose scheme is the same, by what it has the network carry beside the case that was
-    /// tried.
-    pub fn cost_of_other(&self, own: Option<Demand>, other: Option<Demand>) -> Option<Cost> {
+    /// tried, and by how many seconds it lasts at least.
+    pub fn cost_of_other(
+        &self,
+        own: Option<Demand>,
+        other: Option<Demand>,
+        least_end_s: Option<f64>,
+    ) -> Option<Cost> {
         let here = self.cost(own)?;
         let (Some(own), Some(other)) = (own, other) else { return Some(here) };
         let times = if own.wire_bytes > 0.0 { other.wire_bytes / own.wire_bytes } else { 1.0 };
-        Some(here.times(times).until(self.max_time))
+        let there = here.times(times).until(self.max_time);
+        let least_s = least_end_s.unwrap_or(0.0).min(self.max_time.as_secs_f64());
+        Some(Cost { simulated_s: there.simulated_s.max(least_s), ..there })
     }
 }
 
@@ -168,6 +187,7 @@ mod tests {
             packet_hops: 1_000,
             wire_bytes: 1_000_000,
             took: Duration::from_millis(10),
+            planned_for: Duration::ZERO,
             simulated: Time::from_us(2_000),
             started: 4,
             share_done: 0.1,
@@ -180,7 +200,23 @@ mod tests {
         let hops = |cost: Option<Cost>| cost.map(|cost| cost.packet_hops.round());
         assert_eq!(hops(trial.cost(demand(5e6))), Some(5_000.0), "all of it is sent");
         assert_eq!(hops(trial.cost(demand(1e15))), Some(10_000.0), "ten times as long");
-        assert_eq!(hops(trial.cost_of_other(demand(5e6), demand(1e15))), Some(10_000.0));
+        assert_eq!(hops(trial.cost_of_other(demand(5e6), demand(1e15), None)), Some(10_000.0));
+        let lasts = |least_s| {
+            trial.cost_of_other(demand(5e6), demand(5e6), Some(least_s)).map(|cost| cost.simulated_s)
+        };
+        assert_eq!(lasts(0.0).map(|s| (s * 1e3).round()), Some(10.0));
+        assert_eq!(
+            (lasts(0.015), lasts(1.0)),
+            (Some(0.015), Some(0.02)),
+            "links that are overloaded, and the end"
+        );
+        let planned = Trial { planned_for: Duration::from_millis(6), ..trial };
+        let cpu_ms = |cost: Option<Cost>| cost.map(|cost| (cost.cpu_s * 1e3).round());
+        assert_eq!(
+            cpu_ms(planned.cost(demand(5e6))),
+            Some(26.0),
+            "the plan is of all of it, the packets of a fifth"
+        );
         let endless = Trial { max_time: Time::NEVER, ..trial };
         assert_eq!(hops(endless.cost(demand(1e9))), Some(1e6));
     }
