@@ -251,8 +251,8 @@ def bench_runs(name: str) -> int:
 def bench(name: str) -> dict[str, str | int | float]:
     """Runs a benchmark once: name, packet_hops, events, cpu_s, wall_s, threads."""
 
-def bench_yardstick(name: str, cpu_s: float) -> dict[str, int | float]:
-    """Runs the yardstick on a fabric of a benchmark's size for this much processor time: packet_hops, cpu_s."""
+def bench_reference_loop(name: str, cpu_s: float) -> dict[str, int | float]:
+    """Runs the reference loop on a fabric of a benchmark's size for this much processor time: packet_hops, cpu_s."""
 
 def student_two_sided_p(freedom: float, t: float) -> float:
     """The probability that |t| is at least this large, for so many degrees of freedom."""

@@ -7,7 +7,7 @@ import pytest
 
 from packetloom import _core
 from packetloom.bench import benchmarks
-from packetloom.bench.benchmarks import beside_yardstick, run_benchmarks, together
+from packetloom.bench.benchmarks import beside_reference_loop, run_benchmarks, together
 
 KEYS = {
     "name",
@@ -19,8 +19,8 @@ KEYS = {
     "wall_s",
     "packet_hops_per_cpu_s",
     "peak_memory_bytes",
-    "yardstick_packet_hops_per_cpu_s",
-    "share_of_yardstick",
+    "reference_packet_hops_per_cpu_s",
+    "share_of_reference",
 }
 
 
@@ -43,36 +43,36 @@ def test_benchmark(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     # One CPU-second on the machine that the numbers of runs were chosen on; there may be faster ones.
     assert figure["cpu_s"] > 0.6
     assert figure["packet_hops_per_cpu_s"] == figure["packet_hops"] / figure["cpu_s"]
-    share = figure["packet_hops_per_cpu_s"] / figure["yardstick_packet_hops_per_cpu_s"]
-    assert figure["share_of_yardstick"] == pytest.approx(share)
+    share = figure["packet_hops_per_cpu_s"] / figure["reference_packet_hops_per_cpu_s"]
+    assert figure["share_of_reference"] == pytest.approx(share)
     # A loop that does next to nothing: not a hundred times as fast as the simulator, nor the other way round.
     assert 0.01 < share < 100
 
 
-def test_the_yardstick_moves_packets_for_as_long_as_it_is_told_to() -> None:
-    short, long = (_core.bench_yardstick("fifo-permutation-k8", cpu_s) for cpu_s in (0.02, 0.2))
+def test_the_reference_loop_moves_packets_for_as_long_as_it_is_told_to() -> None:
+    short, long = (_core.bench_reference_loop("fifo-permutation-k8", cpu_s) for cpu_s in (0.02, 0.2))
     assert 0.02 <= short["cpu_s"] < long["cpu_s"]
     assert long["cpu_s"] >= 0.2
     assert 0 < short["packet_hops"] < long["packet_hops"]
 
 
-def test_the_share_is_of_what_the_yardstick_did_before_and_after(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_share_is_of_what_the_reference_loop_did_before_and_after(monkeypatch: pytest.MonkeyPatch) -> None:
     order = []
-    yardsticks = iter([{"packet_hops": 10e6, "cpu_s": 0.5}, {"packet_hops": 5e6, "cpu_s": 0.5}])
+    reference_loops = iter([{"packet_hops": 10e6, "cpu_s": 0.5}, {"packet_hops": 5e6, "cpu_s": 0.5}])
 
-    def yardstick(name: str) -> dict[str, float]:
-        order.append(f"yardstick of {name}")
-        return next(yardsticks)
+    def reference_loop(name: str) -> dict[str, float]:
+        order.append(f"reference loop of {name}")
+        return next(reference_loops)
 
     def benchmark(_: Path, name: str) -> dict[str, float]:
         order.append(name)
         return {"packet_hops_per_cpu_s": 30e6}
 
-    monkeypatch.setattr(benchmarks, "_yardstick", yardstick)
+    monkeypatch.setattr(benchmarks, "_reference_loop", reference_loop)
     monkeypatch.setattr(benchmarks, "in_process_of", benchmark)
-    figure = beside_yardstick("any")
-    assert order == ["yardstick of any", "any", "yardstick of any"]
-    assert (figure["yardstick_packet_hops_per_cpu_s"], figure["share_of_yardstick"]) == (15e6, 2.0)
+    figure = beside_reference_loop("any")
+    assert order == ["reference loop of any", "any", "reference loop of any"]
+    assert (figure["reference_packet_hops_per_cpu_s"], figure["share_of_reference"]) == (15e6, 2.0)
 
 
 def test_runs_are_summed_up() -> None:

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.unaudited
 ONE_THREAD = "fifo-permutation-k8"
 TWO_THREADS = "fifo-permutation-k16-two-threads"
 FAKE_CORE = 'version, bench_names = (lambda: "9.9.9"), (lambda: ["fifo-permutation-k8"])\n'
-# As builds were before there was a yardstick, and runs were repeated.
+# As builds were before there was a reference loop, and runs were repeated.
 # A process counts from when it was started (proc(5): starttime), as on a busy machine its Python may come much later.
 # That is in whole ticks, rounded down: the next one counts, or it would have begun before the process that just ended.
 FAKE_BENCH = """\

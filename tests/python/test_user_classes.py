@@ -256,8 +256,8 @@ def test_an_exception_ends_the_run(method: str, tmp_path: Path, capfd: pytest.Ca
 def test_a_rule_that_drops_all_it_would_serve_does_not_hold_its_port(tmp_path: Path) -> None:
     """A port whose queue was emptied so has nothing to be woken for, and sends what comes later."""
     file = tmp_path / "late.py"
-    text = "    def leaves(self, departure, queue):\n        if departure.waited_ps > 20_000_000:\n            queue.drop()\n"
-    file.write_text(f"{HEAD}class Late(QueueRule):\n{text}")
+    rule = "if departure.waited_ps > 20_000_000:\n            queue.drop()\n"
+    file.write_text(f"{HEAD}class Late(QueueRule):\n    def leaves(self, departure, queue):\n        {rule}")
     results = packetloom.run(scenario({"transport": "tcp", "queue": mine(file, "Late")}), output=tmp_path / "results")
     assert results.to_polars("ports")["drops"].sum() > 0
     assert results.to_polars("flows")["fct_ns"].null_count() == 0

@@ -2,9 +2,9 @@
 
 use crate::ScenarioError;
 use cpu_time::ThreadTime;
+use packetloom::reference_loop;
 use packetloom::scenario::{Case, Scenario};
 use packetloom::simulation::{Monitor, Simulation};
-use packetloom::yardstick;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::path::Path;
@@ -84,12 +84,12 @@ impl Bench {
     }
 }
 
-/// Runs the yardstick, for this much processor time, on the smallest fat-tree that has a benchmark's hosts.
+/// Runs the reference loop, for this much processor time, on the smallest fat-tree that has a benchmark's hosts.
 #[pyfunction]
-pub fn bench_yardstick<'py>(py: Python<'py>, name: &str, cpu_s: f64) -> PyResult<Bound<'py, PyDict>> {
+pub fn bench_reference_loop<'py>(py: Python<'py>, name: &str, cpu_s: f64) -> PyResult<Bound<'py, PyDict>> {
     let hosts = u64::from(find(name)?.simulation()?.hosts());
     let ports = (2_u32..).step_by(2).find(|&k| u64::from(k).pow(3) / 4 >= hosts).expect("hosts are finite");
-    let (packet_hops, cpu) = py.detach(|| yardstick::measure(ports, Duration::from_secs_f64(cpu_s)));
+    let (packet_hops, cpu) = py.detach(|| reference_loop::measure(ports, Duration::from_secs_f64(cpu_s)));
     let figure = PyDict::new(py);
     figure.set_item("packet_hops", packet_hops)?;
     figure.set_item("cpu_s", cpu.as_secs_f64())?;

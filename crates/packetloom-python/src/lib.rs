@@ -129,7 +129,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(bench::bench_names, module)?)?;
     module.add_function(wrap_pyfunction!(bench::bench_threads, module)?)?;
     module.add_function(wrap_pyfunction!(bench::bench_runs, module)?)?;
-    module.add_function(wrap_pyfunction!(bench::bench_yardstick, module)?)?;
+    module.add_function(wrap_pyfunction!(bench::bench_reference_loop, module)?)?;
     module.add_function(wrap_pyfunction!(control_bench::control_bench, module)?)?;
     module.add_function(wrap_pyfunction!(student::student_two_sided_p, module)?)?;
     module.add_function(wrap_pyfunction!(student::student_two_sided_t, module)?)?;

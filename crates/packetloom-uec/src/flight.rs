@@ -41,7 +41,7 @@ pub struct Flight {
 
 /// Where a packet was when it turned out to have arrived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Was {
+pub enum AckedFrom {
     /// On its way.
     UnderWay,
     /// About to be sent again.
@@ -117,15 +117,15 @@ impl Flight {
 
     /// Every packet before `next` arrived; calls `note` with the former state of each that was not known to have
     /// arrived.
-    pub fn advance(&mut self, next: u32, mut note: impl FnMut(u32, Was)) {
+    pub fn advance(&mut self, next: u32, mut note: impl FnMut(u32, AckedFrom)) {
         while self.first < next
             && let Some(sent) = self.sent.pop_front()
         {
             if sent.is_under_way {
-                note(self.first, Was::UnderWay);
+                note(self.first, AckedFrom::UnderWay);
             } else if !self.arrived.contains(self.first) {
                 self.waiting -= 1;
-                note(self.first, Was::Waiting);
+                note(self.first, AckedFrom::Waiting);
             }
             self.first += 1;
         }
@@ -134,7 +134,7 @@ impl Flight {
 
     /// The packets of a bitmap arrived; calls `note` with the former state of each that was not known to have
     /// arrived.
-    pub fn settle(&mut self, base: u32, bitmap: u64, mut note: impl FnMut(u32, Was)) {
+    pub fn settle(&mut self, base: u32, bitmap: u64, mut note: impl FnMut(u32, AckedFrom)) {
         let mut news = bitmap & !self.arrived.bits_from(base);
         while news != 0 {
             let seq = base + news.trailing_zeros();
@@ -143,9 +143,9 @@ impl Flight {
             else {
                 continue;
             };
-            let was = if sent.is_under_way { Was::UnderWay } else { Was::Waiting };
+            let was = if sent.is_under_way { AckedFrom::UnderWay } else { AckedFrom::Waiting };
             sent.is_under_way = false;
-            self.waiting -= u32::from(was == Was::Waiting);
+            self.waiting -= u32::from(was == AckedFrom::Waiting);
             self.arrived.insert(seq);
             note(seq, was);
         }
@@ -232,7 +232,7 @@ mod tests {
         [5, 1, 3, 6].into_iter().for_each(|seq| flight.mark_lost(seq));
         let mut seen = Vec::new();
         flight.settle(2, 0b10, |seq, was| seen.push((seq, was)));
-        assert_eq!(seen, [(3, Was::Waiting)]);
+        assert_eq!(seen, [(3, AckedFrom::Waiting)]);
         assert_eq!(flight.next_again(), Some(1));
         flight.take_again();
         flight.send(1, Time(100), 8);

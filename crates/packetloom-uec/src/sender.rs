@@ -3,7 +3,7 @@
 use super::Host;
 use super::config::Config;
 use super::credit::{Credit, Turn, Wish};
-use super::flight::{Flight, Sent, Was};
+use super::flight::{AckedFrom, Flight, Sent};
 use super::header::{Ack, Answers, Header, Nack};
 use super::service::Service;
 use super::sleek::{self, Sleek};
@@ -324,7 +324,7 @@ impl Sender {
         let (mtu, last, last_bytes) = (config.mtu(), self.packets - 1, self.last_bytes);
         let Sender { flight, again, in_flight, .. } = self;
         let mut note = |seq, was| {
-            if was == Was::Waiting {
+            if was == AckedFrom::Waiting {
                 // It left the count of what is in flight as it was held to be lost, and once more as it arrived.
                 let bytes = if seq == last { last_bytes } else { mtu };
                 *again -= bytes;

@@ -36,7 +36,7 @@
 //! | [`topology`], [`routing`], [`workload`] | the network, path selection, traffic |
 //! | [`packet`], [`packets`], [`link_message`] | a packet, the slab of all packets, messages between a link's ends |
 //! | [`scenario`], [`spec`], [`formats`] | reading and checking; component descriptions; other simulators' files |
-//! | [`yardstick`] | a bare loop as a reference for benchmarks; knows no other module |
+//! | [`reference_loop`] | a bare loop as a reference for benchmarks; knows no other module |
 //! | [`units`], [`random`], [`flow`] | integer time, one random stream per owner, a flow |
 //!
 //! `docs/architecture.md` explains how the engine works and why.
@@ -49,11 +49,11 @@
 pub mod audit;
 pub mod central;
 pub mod fluid;
+pub mod reference_loop;
 pub mod scenario;
 pub mod simulation;
 pub mod stall;
 pub mod transport;
-pub mod yardstick;
 
 pub use packetloom_base::{
     files, flow, flow_table, link_message, narrow, packet, packets, random, spec, units, user_class,

@@ -233,12 +233,12 @@ fn lost_by(us: u32, routing: &str) -> u64 {
 #[test]
 fn frozen_reps_sends_no_more_into_a_dead_link_and_spraying_goes_on() {
     // The first timeout comes 100 us after the link has died.
-    for (routing, goes_on) in
+    for (routing, continues) in
         [("\"reps\"", false), ("{ kind = \"reps\", freeze = \"0s\" }", true), ("\"oblivious\"", true)]
     {
         let [early, late] = [150, 1_500].map(|us| lost_by(us, routing));
         assert!((10..=100).contains(&early), "{routing}: {early}, the window is of 63");
-        assert_eq!(late > early + 5, goes_on, "{routing}: {early}, then {late}");
+        assert_eq!(late > early + 5, continues, "{routing}: {early}, then {late}");
     }
 }
 

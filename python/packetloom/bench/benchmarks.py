@@ -22,17 +22,17 @@ import json, sys
 from packetloom.bench import measure
 print(json.dumps([measure(sys.argv[1]) for _ in range(int(sys.argv[2]))]))
 """
-"""A process that runs a benchmark some times. Builds without repetition and yardstick have `measure`, too."""
+"""A process that runs a benchmark some times. Builds without repetition and reference loop have `measure`, too."""
 
 YARDSTICK = """\
 import json, sys
 from packetloom import _core
-print(json.dumps(_core.bench_yardstick(sys.argv[1], float(sys.argv[2]))))
+print(json.dumps(_core.bench_reference_loop(sys.argv[1], float(sys.argv[2]))))
 """
 """A process of its own, as its memory must not count as the benchmark's."""
 
 YARDSTICK_CPU_S = 0.5
-"""How long the yardstick runs, before and after each benchmark."""
+"""How long the reference loop runs, before and after each benchmark."""
 
 
 def run_benchmarks(names: Sequence[str], json_file: Path | None) -> list[dict[str, Any]]:
@@ -49,7 +49,7 @@ def run_benchmarks(names: Sequence[str], json_file: Path | None) -> list[dict[st
     figures = []
     for name in names or known:
         print(f"running {name}", file=sys.stderr, flush=True)
-        figures.append(beside_yardstick(name))
+        figures.append(beside_reference_loop(name))
     _print(figures, circumstances)
     if json_file:
         from packetloom.common.files import write_json
@@ -58,20 +58,20 @@ def run_benchmarks(names: Sequence[str], json_file: Path | None) -> list[dict[st
     return figures
 
 
-def beside_yardstick(name: str) -> dict[str, Any]:
-    """Runs one benchmark between two runs of the yardstick, a bare loop on a fabric of the same size.
+def beside_reference_loop(name: str) -> dict[str, Any]:
+    """Runs one benchmark between two runs of the reference loop, a bare loop on a fabric of the same size.
 
-    What slows both down, such as busy neighbours, does not change the benchmark's share of the yardstick.
+    What slows both down, such as busy neighbours, does not change the benchmark's share of the reference loop.
     """
-    before = _yardstick(name)
+    before = _reference_loop(name)
     figure = in_process_of(Path(sys.executable), name)
-    after = _yardstick(name)
-    yardstick = (before["packet_hops"] + after["packet_hops"]) / (before["cpu_s"] + after["cpu_s"])
-    share = figure["packet_hops_per_cpu_s"] / yardstick
-    return {**figure, "yardstick_packet_hops_per_cpu_s": yardstick, "share_of_yardstick": share}
+    after = _reference_loop(name)
+    reference_loop = (before["packet_hops"] + after["packet_hops"]) / (before["cpu_s"] + after["cpu_s"])
+    share = figure["packet_hops_per_cpu_s"] / reference_loop
+    return {**figure, "reference_packet_hops_per_cpu_s": reference_loop, "share_of_reference": share}
 
 
-def _yardstick(name: str) -> dict[str, float]:
+def _reference_loop(name: str) -> dict[str, float]:
     command = [sys.executable, "-c", YARDSTICK, name, str(YARDSTICK_CPU_S)]
     finished = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
     figure: dict[str, float] = json.loads(finished.stdout)
@@ -122,7 +122,7 @@ def _print(figures: Sequence[dict[str, Any]], circumstances: Circumstances) -> N
     headings = (
         "million\nhops",
         "million per\nCPU second",
-        "share of\nyardstick",
+        "share of\nreference",
         "events\nper hop",
         "\nCPU s",
         "\nwall s",
@@ -135,7 +135,7 @@ def _print(figures: Sequence[dict[str, Any]], circumstances: Circumstances) -> N
             figure["name"],
             f"{figure['packet_hops'] / 1e6:.2f}",
             f"{figure['packet_hops_per_cpu_s'] / 1e6:.2f}",
-            f"{figure['share_of_yardstick']:.2f}",
+            f"{figure['share_of_reference']:.2f}",
             f"{figure['events'] / figure['packet_hops']:.2f}",
             f"{figure['cpu_s']:.2f}",
             f"{figure['wall_s']:.2f}",

@@ -1,4 +1,4 @@
-//! Maximum matching: as many pairs as there can be. The yardstick for greedy ones.
+//! Maximum matching: as many pairs as there can be. The reference for greedy ones.
 //!
 //! Hopcroft and Karp, "An n^5/2 algorithm for maximum matchings in bipartite graphs" (SIAM J. Computing, 1973).
 

@@ -8,6 +8,7 @@ use super::due::Due;
 use super::endpoint::Transport;
 use super::host::Host;
 use super::intake::Intake;
+use super::link_table::{LinkEnd, LinkTable};
 use super::messages::Messages;
 use super::nics::Nics;
 use super::partition::Partition;
@@ -17,7 +18,6 @@ use super::shard::Shard;
 use super::switch::{
     Balance, Credits, CutThrough, LinkControl, PauseSettings, Pauses, Returns, Switch, Ties, Updates,
 };
-use super::wires::{LinkEnd, Wires};
 use crate::fault::{LinkFault, SlowHost};
 use crate::narrow::exact;
 use crate::queue::{self, Headroom, Loans, Memory, Pool, Site};
@@ -65,7 +65,7 @@ struct Nodes<H, A> {
     ports: Vec<Port<H, A>>,
     /// The links that the NICs and then the switches' ports send into.
     links: Vec<u32>,
-    wires: Wires<H>,
+    link_table: LinkTable<H>,
 }
 
 impl<'a> Assembly<'a> {
@@ -93,7 +93,7 @@ impl<'a> Assembly<'a> {
         shard: usize,
         transport: &impl Fn() -> T,
     ) -> Shard<'t, T::Header, T::Agent> {
-        let Nodes { nics, switches, ports, links, wires } = self.nodes(shard);
+        let Nodes { nics, switches, ports, links, link_table } = self.nodes(shard);
         let transports: Vec<T> = nics.iter().map(|_| transport()).collect();
         Shard {
             first_host: self.partition.nodes[shard].first().copied().unwrap_or(0),
@@ -102,7 +102,7 @@ impl<'a> Assembly<'a> {
             switches,
             ports,
             links,
-            wires,
+            link_table,
             tally: Default::default(),
             due: Due::default(),
             routed: Vec::new(),
@@ -136,21 +136,21 @@ impl<'a> Assembly<'a> {
     /// All of a shard but its transports.
     fn nodes<H: Copy + Default, A: PortAgent<H>>(&self, shard: usize) -> Nodes<H, A> {
         let (topology, nodes) = (self.plan.topology, &self.partition.nodes[shard]);
-        let mut wires = self.wires(nodes.len());
+        let mut link_table = self.link_table(nodes.len());
         let host_count = nodes.partition_point(|&node| node < topology.hosts);
         let (hosts, switches) = nodes.split_at(host_count);
-        let nics = hosts.iter().zip(0..).map(|(&id, node)| self.host_nic((id, node), shard, &mut wires));
+        let nics = hosts.iter().zip(0..).map(|(&id, node)| self.host_nic((id, node), shard, &mut link_table));
         let nics = nics.collect();
         let mut ports = Vec::new();
         let build = |(&id, node): (&u32, u32)| {
             let first_port = ports.len();
             let links = topology.nodes[id as usize].ports.clone();
-            ports.extend(links.map(|link| self.port(link, &self.switch_queue, shard, &mut wires)));
+            ports.extend(links.map(|link| self.port(link, &self.switch_queue, shard, &mut link_table)));
             self.switch(id, first_port..ports.len(), node, A::ACTIVE)
         };
         let switches = switches.iter().zip(exact::<u32>(host_count)..).map(build).collect();
         let links = nodes.iter().flat_map(|&node| topology.nodes[node as usize].ports.clone()).collect();
-        Nodes { nics, switches, ports, links, wires }
+        Nodes { nics, switches, ports, links, link_table }
     }
 
     /// How long windows are.
@@ -164,25 +164,25 @@ impl<'a> Assembly<'a> {
         self.plan.recorder.clone().map(|recorder| recorder.held_for(self.window()))
     }
 
-    fn wires<H: Copy + Default>(&self, nodes: usize) -> Wires<H> {
+    fn link_table<H: Copy + Default>(&self, nodes: usize) -> LinkTable<H> {
         let plan = self.plan;
-        let mut wires = Wires::new(self.partition.nodes.len(), Calendar::new(nodes, self.window()));
-        wires.whole_ns = plan.topology.whole_ns;
+        let mut link_table = LinkTable::new(self.partition.nodes.len(), Calendar::new(nodes, self.window()));
+        link_table.whole_ns = plan.topology.whole_ns;
         if routing::is_balanced(plan.routing) || plan.measures_order {
-            wires.packets.keep_tags();
+            link_table.packets.keep_tags();
         }
-        wires.numbers = plan.measures_order.then(Box::default);
-        wires
+        link_table.numbers = plan.measures_order.then(Box::default);
+        link_table
     }
 
     fn host_nic<H: Copy + Default, A: PortAgent<H>>(
         &self,
         (id, node): (u32, u32),
         shard: usize,
-        wires: &mut Wires<H>,
+        link_table: &mut LinkTable<H>,
     ) -> HostNic<H, A> {
         let plan = self.plan;
-        let port = self.nic(id, shard, wires);
+        let port = self.nic(id, shard, link_table);
         let links_in = &self.partition.links_in[id as usize];
         let has_messages = queue::credit_bytes(plan.nic).or(queue::pause_bytes(plan.nic)).is_some();
         let ways_back = if has_messages { ways_back(plan.topology, id, links_in) } else { Vec::new() };
@@ -195,25 +195,25 @@ impl<'a> Assembly<'a> {
         link: u32,
         discipline: &Discipline,
         shard: usize,
-        wires: &mut Wires<H>,
+        link_table: &mut LinkTable<H>,
     ) -> Port<H, A> {
         let plan = self.plan;
         let far_end = self.partition.far_ends[link as usize];
         let mut end = match far_end.shard as usize == shard {
             true => LinkEnd::at(far_end.node, far_end.link),
-            false => wires.add_crossing(far_end),
+            false => link_table.add_crossing(far_end),
         };
         if let Some(fault) = self.faults.get(&(link as usize)) {
-            end = wires.add_fault(end, fault.clone());
+            end = link_table.add_fault(end, fault.clone());
         }
         if plan.captured.contains(&(link as usize)) {
-            end = wires.add_capture(end);
+            end = link_table.add_capture(end);
         }
         if let Some(interval) = plan.sent_interval {
-            end = wires.watch(end, SentRecorder::new(interval));
+            end = link_table.watch(end, SentRecorder::new(interval));
         }
         if plan.audited {
-            end = wires.audit(end, link);
+            end = link_table.audit(end, link);
         }
         // An unlimited, unobserved queue records nothing in it.
         let watched_for_audit = || plan.audited.then(|| QueueRecorder::new(None));
@@ -228,7 +228,7 @@ impl<'a> Assembly<'a> {
             None => discipline.clone(),
         };
         let discipline = discipline.place(site(plan.topology, link, plan.logs_pauses));
-        Port::new(plan.topology, link, end, discipline, recorder, random, agent).book(wires)
+        Port::new(plan.topology, link, end, discipline, recorder, random, agent).book(link_table)
     }
 
     /// A part of a switch's queue, or of a NIC's.
@@ -259,11 +259,11 @@ impl<'a> Assembly<'a> {
         &self,
         id: u32,
         shard: usize,
-        wires: &mut Wires<H>,
+        link_table: &mut LinkTable<H>,
     ) -> Port<H, A> {
         let links = self.plan.topology.nodes[id as usize].ports.clone();
         if links.len() == 1 {
-            return self.port(links.start, &self.nic, shard, wires);
+            return self.port(links.start, &self.nic, shard, link_table);
         }
         let rate = self.plan.topology.rate_of(id);
         let port = PortInfo { link: links.start, rate, is_switch: false, seed: self.plan.seed };
@@ -273,7 +273,7 @@ impl<'a> Assembly<'a> {
         // Nothing is put onto a link here.
         let nowhere = LinkEnd::at(u32::MAX, u32::MAX);
         let face = Port::new(self.plan.topology, link, nowhere, Discipline::Several, None, random, agent);
-        let ports = links.map(|link| self.port(link, &self.nic, shard, wires)).collect();
+        let ports = links.map(|link| self.port(link, &self.nic, shard, link_table)).collect();
         face.over(Nics::new(ports, self.router(id)), port.rate)
     }
 

@@ -99,7 +99,7 @@ pub(super) fn find<H: Copy + Default, A: PortAgent<H>>(
         for (nth, switch) in (view.hosts..).zip(view.switches) {
             for port in switch.ports().map(|port| view.host_ports + port) {
                 let into = |link| FarEnd { shard: number, node: nth, link };
-                found.look_at(view.links[port], view.ports[port], &view.wires.packets, into);
+                found.look_at(view.links[port], view.ports[port], &view.link_table.packets, into);
             }
         }
         // A host's own packets came by no link; what it waits for is found by what it sends into.

@@ -9,9 +9,9 @@
 use super::Tally;
 use super::agent::PortAgent;
 use super::arrival;
-use super::crew::Turn;
 use super::log::Log;
 use super::shard::Shard;
+use super::thread_pool::Window;
 use crate::flow::Flow;
 use crate::narrow::exact;
 use crate::units::Time;
@@ -36,7 +36,7 @@ pub enum Step {
 /// A window under way, if there is one.
 #[derive(Debug, Default)]
 pub(super) struct Driven {
-    turn: Option<Turn>,
+    window: Option<Window>,
     /// Of each host of the shard, what is left of the window.
     hosts: Vec<Left>,
     /// When hosts next do something in the window. An entry is valid if the host's own `next_at` says the same.
@@ -69,26 +69,26 @@ impl Driven {
         (until, max_time): (Time, Time),
         log: &mut Log,
     ) -> (Step, Option<Time>) {
-        let turn = match self.turn {
-            Some(turn) => turn,
+        let window = match self.window {
+            Some(window) => window,
             None => {
-                let clock = shard.wires.calendar.clock();
-                let Some(window) = shard.next_window() else { return (Step::Idle, None) };
-                let (start, end) = (clock.start_of(window), clock.start_of(window + 1).min(max_time));
+                let clock = shard.link_table.calendar.clock();
+                let Some(number) = shard.next_window() else { return (Step::Idle, None) };
+                let (start, end) = (clock.start_of(number), clock.start_of(number + 1).min(max_time));
                 if start > until || start >= max_time {
                     return (Step::Reached, None);
                 }
-                self.open(shard, Turn { window, start, end })
+                self.open(shard, Window { number, start, end })
             }
         };
-        self.run_hosts(shard, turn, until, log);
+        self.run_hosts(shard, window, until, log);
         if let Some(at) = self.ended.take() {
             (Step::Ended(at), None)
-        } else if until < turn.end {
+        } else if until < window.end {
             (Step::Reached, None)
         } else {
-            self.close(shard, turn, log);
-            (Step::WindowOver(shard.tally), Some(turn.end))
+            self.close(shard, window, log);
+            (Step::WindowOver(shard.tally), Some(window.end))
         }
     }
 
@@ -98,8 +98,8 @@ impl Driven {
         shard: &mut Shard<'_, H, A>,
         flow: Flow,
     ) {
-        match self.turn {
-            Some(turn) if flow.start < turn.end => {
+        match self.window {
+            Some(window) if flow.start < window.end => {
                 let host = flow.src - shard.first_host;
                 shard.hosts[host as usize].add_flow_at_once(flow);
                 self.touch(host);
@@ -120,82 +120,87 @@ impl Driven {
         end: Time,
         log: &mut Log,
     ) {
-        let Some(turn) = self.turn.filter(|turn| end < turn.end) else { return };
+        let Some(window) = self.window.filter(|window| end < window.end) else { return };
         let hosts = std::mem::take(&mut self.hosts);
         for left in hosts.iter().filter(|left| left.is_touched) {
             for place in left.arrivals.0..left.arrivals.1 {
-                shard.wires.calendar.put_back(shard.due.arrivals[place as usize]);
+                shard.link_table.calendar.put_back(shard.due.arrivals[place as usize]);
             }
         }
         self.hosts = hosts;
-        let cut = Turn { end, ..turn };
+        let cut = Window { end, ..window };
         shard.cut_switches(self.first_switch, cut);
         self.close(shard, cut, log);
     }
 
-    fn open<H: Copy + Default, A: PortAgent<H>>(&mut self, shard: &mut Shard<'_, H, A>, turn: Turn) -> Turn {
-        let Shard { hosts, wires, due, .. } = shard;
+    fn open<H: Copy + Default, A: PortAgent<H>>(
+        &mut self,
+        shard: &mut Shard<'_, H, A>,
+        window: Window,
+    ) -> Window {
+        let Shard { hosts, link_table, due, .. } = shard;
         self.hosts.resize(hosts.len(), NOTHING);
-        wires.calendar.open(turn.window, turn.end, due);
+        link_table.calendar.open(window.number, window.end, due);
         self.first_switch = due.nodes.partition_point(|&(node, _)| (node as usize) < hosts.len());
         for nth in 0..self.first_switch {
             let first = due.nodes[nth].1;
             let (node, arrivals) = due.node(nth);
             arrival::sort(arrivals);
-            let arrives_at = arrivals.first().map_or(Time::NEVER, |arrival| arrival.at(turn.start));
+            let arrives_at = arrivals.first().map_or(Time::NEVER, |arrival| arrival.at(window.start));
             let next_at = arrives_at.min(hosts[node as usize].acts_by_itself_at());
             self.touch(node);
             let left = &mut self.hosts[node as usize];
             left.arrivals = (first, first + exact::<u32>(arrivals.len()));
-            self.wait(node, next_at, turn);
+            self.wait(node, next_at, window);
         }
-        self.turn = Some(turn);
-        turn
+        self.window = Some(window);
+        window
     }
 
     /// Hosts take turns until flows end, or no host has anything to do up to `until`.
     fn run_hosts<H: Copy + Default, A: PortAgent<H>>(
         &mut self,
         shard: &mut Shard<'_, H, A>,
-        turn: Turn,
+        window: Window,
         until: Time,
         log: &mut Log,
     ) {
-        let Shard { hosts, transports, wires, due, tally, .. } = shard;
+        let Shard { hosts, transports, link_table, due, tally, .. } = shard;
         while let Some((at, host)) = self.first() {
             if at > until || self.ended.is_some_and(|ended| at > ended) {
                 break;
             }
             self.queue.pop();
             let others = self.first().map_or(Time::NEVER, |(at, _)| at);
-            let own_end = Time(turn.end.as_ps() - 1);
+            let own_end = Time(window.end.as_ps() - 1);
             let until = others.min(until).min(own_end).min(self.ended.unwrap_or(Time::NEVER));
             let left = &mut self.hosts[host as usize];
             let arrivals = &due.arrivals[left.arrivals.0 as usize..left.arrivals.1 as usize];
-            let span = (turn.start, until);
+            let span = (window.start, until);
             let host_there = &mut hosts[host as usize];
-            let (arrived, ended) = host_there.advance(span, wires, arrivals, &mut **transports, log, tally);
+            let (arrived, ended) =
+                host_there.advance(span, link_table, arrivals, &mut **transports, log, tally);
             left.arrivals.0 += exact::<u32>(arrived);
-            let arrives_at = arrivals.get(arrived).map_or(Time::NEVER, |arrival| arrival.at(turn.start));
+            let arrives_at = arrivals.get(arrived).map_or(Time::NEVER, |arrival| arrival.at(window.start));
             self.ended = self.ended.or(ended);
-            self.wait(host, arrives_at.min(host_there.acts_by_itself_at()), turn);
+            self.wait(host, arrives_at.min(host_there.acts_by_itself_at()), window);
         }
     }
 
     fn close<H: Copy + Default, A: PortAgent<H>>(
         &mut self,
         shard: &mut Shard<'_, H, A>,
-        turn: Turn,
+        window: Window,
         log: &mut Log,
     ) {
         for host in self.touched.drain(..) {
-            shard.hosts[host as usize].end_window(turn.end, &mut shard.wires);
+            shard.hosts[host as usize].end_window(window.end, &mut shard.link_table);
             self.hosts[host as usize] = NOTHING;
         }
         shard.due.pass(self.first_switch);
-        shard.run_nodes(self.first_switch, turn, log);
+        shard.run_nodes(self.first_switch, window, log);
         self.queue.clear();
-        self.turn = None;
+        self.window = None;
     }
 
     /// The host that does something first.
@@ -210,8 +215,8 @@ impl Driven {
     }
 
     /// A host next does something at a time.
-    fn wait(&mut self, host: u32, next_at: Time, turn: Turn) {
-        let is_in_window = next_at < turn.end;
+    fn wait(&mut self, host: u32, next_at: Time, window: Window) {
+        let is_in_window = next_at < window.end;
         self.hosts[host as usize].next_at = if is_in_window { next_at } else { Time::NEVER };
         if is_in_window {
             self.queue.push(Reverse((next_at, host)));

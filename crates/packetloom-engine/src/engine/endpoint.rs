@@ -5,10 +5,10 @@
 
 use super::agenda::{Agenda, Timer};
 use super::agent::PortAgent;
+use super::link_table::LinkTable;
 use super::log::{Log, Report};
 use super::port::Port;
 use super::sending::Sending;
-use super::wires::Wires;
 use crate::flow::{Flow, FlowId, HostId};
 use crate::packet::Packet;
 use crate::packets::PacketId;
@@ -106,7 +106,7 @@ pub struct Context<'a, H, A = ()> {
     pub random: &'a mut Stream,
     pub(super) nic: &'a mut Port<H, A>,
     pub(super) paths: Option<&'a mut PathChoice>,
-    pub(super) wires: &'a mut Wires<H>,
+    pub(super) link_table: &'a mut LinkTable<H>,
     pub(super) agenda: &'a mut Agenda,
     pub(super) log: &'a mut Log,
     pub(super) ended_chains: &'a mut Vec<u32>,
@@ -182,21 +182,21 @@ impl<H: Copy + Default, A: PortAgent<H>> Context<'_, H, A> {
         packet.time = self.now;
         packet.src = self.host;
         packet.path = path;
-        let id = self.wires.packets.add(packet);
+        let id = self.link_table.packets.add(packet);
         self.hand_over(id);
     }
 
     #[inline(never)]
     fn hand_over(&mut self, id: PacketId) {
-        self.wires.tag(id);
-        self.nic.accept(self.now, id, self.wires, None);
+        self.link_table.tag(id);
+        self.nic.accept(self.now, id, self.link_table, None);
     }
 
     /// The NIC, from which all has gone that could go by now. What it is asked must not depend on when it was last
     /// served.
     #[inline]
     fn settled_nic(&mut self) -> &mut Port<H, A> {
-        self.nic.serve_until(self.now + Time(1), self.wires);
+        self.nic.serve_until(self.now + Time(1), self.link_table);
         self.nic
     }
 
@@ -268,7 +268,7 @@ impl<H: Copy + Default, A: PortAgent<H>> Context<'_, H, A> {
     /// simulator paces, on ns-3.17 (RdmaHw::UpdateNextAvail).
     #[inline]
     pub fn time_at(&self, rate: Rate, bytes: u64) -> Time {
-        if self.wires.whole_ns { rate.time_in_cut_ns(bytes) } else { rate.time_for(bytes) }
+        if self.link_table.whole_ns { rate.time_in_cut_ns(bytes) } else { rate.time_for(bytes) }
     }
 
     /// The rate of the host's link, or of all of them together.

@@ -8,6 +8,7 @@ use super::arrival::Arrival;
 use super::endpoint::{Context, FlowStatus};
 use super::flow_samples::{FlowSamples, FlowWatch};
 use super::intake::{Arrived, Intake};
+use super::link_table::LinkTable;
 use super::log::{Event, Log};
 use super::messages::Messages;
 use super::port::Port;
@@ -15,7 +16,6 @@ use super::processing::Processing;
 use super::queries::Queries;
 use super::sampler::Sampler;
 use super::transports::Transports;
-use super::wires::Wires;
 use crate::flow::{Flow, FlowId, HostId};
 use crate::link_message::LinkMessage;
 use crate::packet::{Kind, Packet};
@@ -248,15 +248,15 @@ impl<H: Copy + Default, A: PortAgent<H>> Host<H, A> {
     }
 
     /// Adds a flow that starts in the window about to be processed, or later.
-    pub(super) fn add_flow(&mut self, flow: Flow, wires: &mut Wires<H>) {
+    pub(super) fn add_flow(&mut self, flow: Flow, link_table: &mut LinkTable<H>) {
         self.turns.starting.push(Reverse((flow.start, flow)));
-        wires.calendar.wake(self.turns.node, flow.start);
+        link_table.calendar.wake(self.turns.node, flow.start);
     }
 
     /// Gives the host a closed loop to keep going.
-    pub(super) fn add_chain(&mut self, mut chain: Chain, wires: &mut Wires<H>) {
+    pub(super) fn add_chain(&mut self, mut chain: Chain, link_table: &mut LinkTable<H>) {
         if let Some(flow) = chain.next(chain.start()) {
-            self.add_flow(flow, wires);
+            self.add_flow(flow, link_table);
         }
         self.chains.insert(chain.number, chain);
     }
@@ -268,8 +268,8 @@ impl<H: Copy + Default, A: PortAgent<H>> Host<H, A> {
     }
 
     /// Gives the host a rank of a job.
-    pub(super) fn add_rank(&mut self, rank: Walker, wires: &mut Wires<H>) {
-        wires.calendar.wake(self.turns.node, rank.next_at());
+    pub(super) fn add_rank(&mut self, rank: Walker, link_table: &mut LinkTable<H>) {
+        link_table.calendar.wake(self.turns.node, rank.next_at());
         self.ranks.get_or_insert_default().add(rank);
         self.turns.listens = true;
         self.note_next_act();
@@ -287,17 +287,17 @@ impl<H: Copy + Default, A: PortAgent<H>> Host<H, A> {
 
     /// What it has yet to learn of faults it learns sooner, and what makes it slow comes sooner.
     pub(super) fn bring_faults_forward(&mut self, now: Time, by: Time) {
-        self.intake.iter_mut().for_each(|intake| intake.come_sooner(now, by));
+        self.intake.iter_mut().for_each(|intake| intake.shift_earlier(now, by));
         self.nic.bring_faults_forward(now, by);
     }
 
     /// Gives the host a query that it sends in the window about to be processed or later, or that will come.
-    pub(super) fn add_query(&mut self, query: Query, wires: &mut Wires<H>) {
+    pub(super) fn add_query(&mut self, query: Query, link_table: &mut LinkTable<H>) {
         self.queries.get_or_insert_default().add(self.turns.id, query);
         self.turns.listens = true;
         if query.flow.dst == self.turns.id {
             self.turns.starting.push(Reverse((query.at, query.flow)));
-            wires.calendar.wake(self.turns.node, query.at);
+            link_table.calendar.wake(self.turns.node, query.at);
         }
     }
 
@@ -305,7 +305,7 @@ impl<H: Copy + Default, A: PortAgent<H>> Host<H, A> {
     pub(super) fn run_window(
         &mut self,
         (start, end): (Time, Time),
-        wires: &mut Wires<H>,
+        link_table: &mut LinkTable<H>,
         arrivals: &[Arrival],
         transports: &mut dyn Transports<H, A>,
         log: &mut Log,
@@ -314,9 +314,9 @@ impl<H: Copy + Default, A: PortAgent<H>> Host<H, A> {
         let mut arrivals = arrivals.iter().peekable();
         while let Some(next) = self.next(end, arrivals.peek().map(|arrival| (arrival.at(start), arrival.id)))
         {
-            self.happen((start, next), &mut arrivals, wires, transports, log, tally);
+            self.happen((start, next), &mut arrivals, link_table, transports, log, tally);
         }
-        self.end_window(end, wires);
+        self.end_window(end, link_table);
     }
 
     /// Does what happens here up to `until` and then, of a window that began at `start`, but nothing after the first
@@ -324,7 +324,7 @@ impl<H: Copy + Default, A: PortAgent<H>> Host<H, A> {
     pub(super) fn advance(
         &mut self,
         (start, until): (Time, Time),
-        wires: &mut Wires<H>,
+        link_table: &mut LinkTable<H>,
         arrivals: &[Arrival],
         transports: &mut dyn Transports<H, A>,
         log: &mut Log,
@@ -337,7 +337,7 @@ impl<H: Copy + Default, A: PortAgent<H>> Host<H, A> {
             let arrival = arrival.filter(|(at, _)| *at <= until);
             let Some(next) = self.next(until + Time(1), arrival) else { break };
             let (now, logged) = (next.0, log.events.len());
-            self.happen((start, next), &mut left, wires, transports, log, tally);
+            self.happen((start, next), &mut left, link_table, transports, log, tally);
             if ended.is_none() && log.events[logged..].iter().any(|event| event.done().is_some()) {
                 (until, ended) = (now, Some(now));
             }
@@ -357,11 +357,11 @@ impl<H: Copy + Default, A: PortAgent<H>> Host<H, A> {
 
     /// All happened here that does before `end`, where the window ends.
     #[inline]
-    pub(super) fn end_window(&mut self, end: Time, wires: &mut Wires<H>) {
+    pub(super) fn end_window(&mut self, end: Time, link_table: &mut LinkTable<H>) {
         if self.nic.is_waiting() {
-            self.nic.serve_until(end, wires);
+            self.nic.serve_until(end, link_table);
         }
-        self.schedule_wake(end, wires);
+        self.schedule_wake(end, link_table);
     }
 
     /// Does what happens next; `arrivals`: what comes, in order.
@@ -370,7 +370,7 @@ impl<H: Copy + Default, A: PortAgent<H>> Host<H, A> {
         &mut self,
         (start, (now, next)): (Time, (Time, Next)),
         arrivals: &mut Peekable<std::slice::Iter<'_, Arrival>>,
-        wires: &mut Wires<H>,
+        link_table: &mut LinkTable<H>,
         transports: &mut dyn Transports<H, A>,
         log: &mut Log,
         tally: &mut Tally,
@@ -378,15 +378,15 @@ impl<H: Copy + Default, A: PortAgent<H>> Host<H, A> {
         if let Next::Arrival(id) = next
             && let Some(arrival) = arrivals.next()
         {
-            if !wires.packets.get(id).kind.is_transports() {
+            if !link_table.packets.get(id).kind.is_transports() {
                 tally.events += 1;
-                tally.packet_hops += u64::from(!LinkMessage::is_reminder(wires.packets.get(id)));
-                if self.meet(now, id, || arrival.link(start), wires) {
-                    self.step(now, Next::Resumed, wires, transports, log, tally);
+                tally.packet_hops += u64::from(!LinkMessage::is_reminder(link_table.packets.get(id)));
+                if self.meet(now, id, || arrival.link(start), link_table) {
+                    self.step(now, Next::Resumed, link_table, transports, log, tally);
                 }
                 return;
             }
-            if self.turns.takes_late && !self.lets_in(now, id, arrival.link(start), wires) {
+            if self.turns.takes_late && !self.lets_in(now, id, arrival.link(start), link_table) {
                 tally.events += 1;
                 tally.packet_hops += 1;
                 return;
@@ -395,8 +395,8 @@ impl<H: Copy + Default, A: PortAgent<H>> Host<H, A> {
         match next {
             Next::Own if self.takes_samples(now, transports) => {}
             Next::Own if self.wakes_ranks(now, log) => tally.events += 1,
-            Next::Own => self.take(now, wires, transports, log, tally),
-            next => self.step(now, next, wires, transports, log, tally),
+            Next::Own => self.take(now, link_table, transports, log, tally),
+            next => self.step(now, next, link_table, transports, log, tally),
         }
     }
 
@@ -425,7 +425,7 @@ impl<H: Copy + Default, A: PortAgent<H>> Host<H, A> {
         &mut self,
         now: Time,
         next: Next,
-        wires: &mut Wires<H>,
+        link_table: &mut LinkTable<H>,
         transports: &mut dyn Transports<H, A>,
         log: &mut Log,
         tally: &mut Tally,
@@ -439,7 +439,7 @@ impl<H: Copy + Default, A: PortAgent<H>> Host<H, A> {
             random: &mut self.random,
             nic: &mut self.nic,
             paths: self.paths.as_mut(),
-            wires,
+            link_table,
             agenda: &mut self.turns.agenda,
             log,
             ended_chains: &mut self.turns.ended_chains,
@@ -448,9 +448,9 @@ impl<H: Copy + Default, A: PortAgent<H>> Host<H, A> {
         match next {
             Next::Arrival(id) | Next::Taken(id) => {
                 if let Some(arrivals) = &mut self.arrivals {
-                    note_arrival(arrivals, id, &context.wires.packets);
+                    note_arrival(arrivals, id, &context.link_table.packets);
                 }
-                let mut packet = context.wires.packets.take(id);
+                let mut packet = context.link_table.packets.take(id);
                 context.nic.answer(&mut packet);
                 transports.receive(self.turns.node, packet, &mut context);
             }
@@ -469,7 +469,7 @@ impl<H: Copy + Default, A: PortAgent<H>> Host<H, A> {
                     context.log.started(flow);
                     transports.start(self.turns.node, flow, &mut context);
                 } else {
-                    self.send_query(now, flow, wires);
+                    self.send_query(now, flow, link_table);
                 }
             }
             Next::HandedOver(flow) => {
@@ -485,18 +485,18 @@ impl<H: Copy + Default, A: PortAgent<H>> Host<H, A> {
                 messages.receive(now, logged, log);
                 self.note_next_act();
             }
-            self.notify_ends(now, logged, log, wires);
+            self.notify_ends(now, logged, log, link_table);
         }
     }
 
     /// Whether the host takes a packet at once. If not it waits in the NIC, is dropped, or is processed.
     #[inline(never)]
-    fn lets_in(&mut self, now: Time, id: PacketId, link: u32, wires: &mut Wires<H>) -> bool {
+    fn lets_in(&mut self, now: Time, id: PacketId, link: u32, link_table: &mut LinkTable<H>) -> bool {
         let Some(intake) = &mut self.intake else { return self.processes_at_once(now, id, link) };
-        match intake.arrive(now, link, id, &mut wires.packets) {
+        match intake.arrive(now, link, id, &mut link_table.packets) {
             Arrived::Passes => return self.processes_at_once(now, id, link),
-            Arrived::Waits(signals) => self.pause_link(now, link, signals, wires),
-            Arrived::Dropped => self.nic.refuse(id, wires),
+            Arrived::Waits(signals) => self.pause_link(now, link, signals, link_table),
+            Arrived::Dropped => self.nic.refuse(id, link_table),
         }
         false
     }
@@ -504,10 +504,16 @@ impl<H: Copy + Default, A: PortAgent<H>> Host<H, A> {
     /// Something arrives that is not for the transport. Link messages are the NIC's; queries are for the host, which
     /// processes them as it does the transport's packets. Returns what [`Host::take_in`] does.
     #[inline(never)]
-    fn meet(&mut self, now: Time, id: PacketId, link: impl FnOnce() -> u32, wires: &mut Wires<H>) -> bool {
+    fn meet(
+        &mut self,
+        now: Time,
+        id: PacketId,
+        link: impl FnOnce() -> u32,
+        link_table: &mut LinkTable<H>,
+    ) -> bool {
         let link = link();
-        let is_nics = LinkMessage::of(wires.packets.get(id)).is_some();
-        (is_nics || self.processes_at_once(now, id, link)) && self.take_in(now, id, link, wires)
+        let is_nics = LinkMessage::of(link_table.packets.get(id)).is_some();
+        (is_nics || self.processes_at_once(now, id, link)) && self.take_in(now, id, link, link_table)
     }
 
     /// Begins to process a packet; whether it takes no time.
@@ -554,7 +560,7 @@ impl<H: Copy + Default, A: PortAgent<H>> Host<H, A> {
     fn is_done_with_message(
         &mut self,
         now: Time,
-        wires: &mut Wires<H>,
+        link_table: &mut LinkTable<H>,
         transports: &mut dyn Transports<H, A>,
         log: &mut Log,
         tally: &mut Tally,
@@ -562,12 +568,12 @@ impl<H: Copy + Default, A: PortAgent<H>> Host<H, A> {
         let Some(messages) = &mut self.messages else { return false };
         if let Some(flow) = messages.handed_over(now) {
             self.note_next_act();
-            self.step(now, Next::HandedOver(flow), wires, transports, log, tally);
+            self.step(now, Next::HandedOver(flow), link_table, transports, log, tally);
         } else if let Some(flow) = messages.taken(now) {
             self.note_next_act();
             tally.events += 1;
             log.events.push(Event::Delivered { flow, at: now });
-            self.notify_ends(now, log.events.len() - 1, log, wires);
+            self.notify_ends(now, log.events.len() - 1, log, link_table);
         } else {
             return false;
         }
@@ -579,23 +585,23 @@ impl<H: Copy + Default, A: PortAgent<H>> Host<H, A> {
     fn take(
         &mut self,
         now: Time,
-        wires: &mut Wires<H>,
+        link_table: &mut LinkTable<H>,
         transports: &mut dyn Transports<H, A>,
         log: &mut Log,
         tally: &mut Tally,
     ) {
-        if self.is_done_with_message(now, wires, transports, log, tally) {
+        if self.is_done_with_message(now, link_table, transports, log, tally) {
             return;
         }
         let Some((id, link)) = self.processing.as_mut().and_then(|processing| processing.finish(now)) else {
-            return self.take_from_nic(now, wires, transports, log, tally);
+            return self.take_from_nic(now, link_table, transports, log, tally);
         };
         self.note_next_act();
-        if wires.packets.get(id).kind.is_transports() {
-            self.step(now, Next::Taken(id), wires, transports, log, tally);
+        if link_table.packets.get(id).kind.is_transports() {
+            self.step(now, Next::Taken(id), link_table, transports, log, tally);
         } else {
             tally.events += 1;
-            self.take_in(now, id, link, wires);
+            self.take_in(now, id, link, link_table);
         }
     }
 
@@ -604,7 +610,7 @@ impl<H: Copy + Default, A: PortAgent<H>> Host<H, A> {
     fn take_from_nic(
         &mut self,
         now: Time,
-        wires: &mut Wires<H>,
+        link_table: &mut LinkTable<H>,
         transports: &mut dyn Transports<H, A>,
         log: &mut Log,
         tally: &mut Tally,
@@ -612,33 +618,33 @@ impl<H: Copy + Default, A: PortAgent<H>> Host<H, A> {
         let Some(intake) = &mut self.intake else { return };
         if let Some((link, signals)) = intake.prolong(now) {
             tally.events += 1;
-            return self.pause_link(now, link, signals, wires);
+            return self.pause_link(now, link, signals, link_table);
         }
-        let taken = intake.take(now, &wires.packets);
+        let taken = intake.take(now, &link_table.packets);
         let (link, signals) = taken.map_or((0, Signals::default()), |(_, link, signals)| (link, signals));
-        self.pause_link(now, link, signals, wires);
+        self.pause_link(now, link, signals, link_table);
         if let Some((id, link, _)) = taken
             && self.processes_at_once(now, id, link)
         {
-            self.step(now, Next::Taken(id), wires, transports, log, tally);
+            self.step(now, Next::Taken(id), link_table, transports, log, tally);
         }
     }
 
     /// Says to a link which of its classes are paused and resumed, and notes when the NIC has to be looked at again.
-    fn pause_link(&mut self, now: Time, link: u32, signals: Signals, wires: &mut Wires<H>) {
+    fn pause_link(&mut self, now: Time, link: u32, signals: Signals, link_table: &mut LinkTable<H>) {
         let Some(intake) = &mut self.intake else { return };
         let by = self.ways_back.get(link as usize).copied().unwrap_or(0);
         let nic = &mut self.nic;
         intake.frames(now, link, signals, |frame| {
-            let id = wires.packets.add(frame);
-            nic.send_signal(now, by, id, wires);
+            let id = link_table.packets.add(frame);
+            nic.send_signal(now, by, id, link_table);
         });
         self.note_next_act();
     }
 
     /// Notifies those who wait for it of flows that have ended, and the sampler of all that happened to flows: what
     /// is in the log from `logged` on.
-    fn notify_ends(&mut self, now: Time, logged: usize, log: &mut Log, wires: &mut Wires<H>) {
+    fn notify_ends(&mut self, now: Time, logged: usize, log: &mut Log, link_table: &mut LinkTable<H>) {
         for at in logged..log.events.len() {
             if let Some(sampler) = &mut self.sampler {
                 sampler.notify(&log.events[at], now);
@@ -654,47 +660,47 @@ impl<H: Copy + Default, A: PortAgent<H>> Host<H, A> {
                 triggers.notify(flow, done, now, |flow| self.turns.starting.push(Reverse((now, flow))));
             }
             if done == Done::Sent && self.queries.as_mut().is_some_and(|queries| queries.is_last(flow)) {
-                self.nic.give_back(now, wires);
+                self.nic.give_back(now, link_table);
             }
         }
     }
 
     /// Takes what arrives for the host itself and not for its transport: a link message or a query. Returns whether
     /// the NIC may now send what a pause held back.
-    fn take_in(&mut self, now: Time, id: PacketId, link: u32, wires: &mut Wires<H>) -> bool {
-        let packet = wires.packets.take(id);
+    fn take_in(&mut self, now: Time, id: PacketId, link: u32, link_table: &mut LinkTable<H>) -> bool {
+        let packet = link_table.packets.take(id);
         let by = self.ways_back.get(link as usize).copied().unwrap_or(0);
         if let Some(message) = LinkMessage::of(&packet) {
-            self.nic.receive_message(now, by, message, wires);
+            self.nic.receive_message(now, by, message, link_table);
             let rate = self.nic.all()[by as usize].rate();
-            wires.remind_of_end((self.turns.node, link), now, message, rate);
+            link_table.remind_of_end((self.turns.node, link), now, message, rate);
             return !matches!(message, LinkMessage::Credit { .. }) || self.nic.holds_back_by_credit();
         } else if let Some((reply, answer)) = self.queries.get_or_insert_default().receive(packet, now) {
-            self.nic.borrow(now, by, packet.loan_bytes(), wires);
+            self.nic.borrow(now, by, packet.loan_bytes(), link_table);
             self.turns.starting.extend(answer.map(|flow| Reverse((flow.start, flow))));
-            self.send(now, reply, wires);
+            self.send(now, reply, link_table);
         }
         false
     }
 
     /// Sends a query for a flow, unless an earlier one was acknowledged.
-    fn send_query(&mut self, now: Time, flow: Flow, wires: &mut Wires<H>) {
+    fn send_query(&mut self, now: Time, flow: Flow, link_table: &mut LinkTable<H>) {
         let due = self.queries.as_ref().and_then(|queries| queries.due(flow.id, now));
         if let Some((packet, again_at)) = due {
-            self.send(now, packet, wires);
+            self.send(now, packet, link_table);
             self.turns.starting.push(Reverse((again_at, flow)));
         }
     }
 
-    fn send(&mut self, now: Time, mut packet: Packet<H>, wires: &mut Wires<H>) {
+    fn send(&mut self, now: Time, mut packet: Packet<H>, link_table: &mut LinkTable<H>) {
         packet.time = now;
         packet.src = self.turns.id;
         if let Some(paths) = &mut self.paths {
             packet.path = paths.next(&packet, now);
         }
-        let id = wires.packets.add(packet);
-        wires.tag(id);
-        self.nic.accept(now, id, wires, None);
+        let id = link_table.packets.add(packet);
+        link_table.tag(id);
+        self.nic.accept(now, id, link_table, None);
     }
 
     fn continue_chains(&mut self, now: Time) {
@@ -705,7 +711,7 @@ impl<H: Copy + Default, A: PortAgent<H>> Host<H, A> {
         }
     }
 
-    fn schedule_wake(&mut self, end: Time, wires: &mut Wires<H>) {
+    fn schedule_wake(&mut self, end: Time, link_table: &mut LinkTable<H>) {
         if self.turns.wake_at < end {
             self.turns.wake_at = Time::NEVER;
         }
@@ -713,7 +719,7 @@ impl<H: Copy + Default, A: PortAgent<H>> Host<H, A> {
         let next = self.next_by_itself().min(nic);
         if next < self.turns.wake_at {
             self.turns.wake_at = next;
-            wires.calendar.wake(self.turns.node, next);
+            link_table.calendar.wake(self.turns.node, next);
         }
     }
 }

@@ -1,15 +1,15 @@
 //! What the audit (`audit/` in the crate `packetloom`) reads between two windows: every packet put onto a link since
 //! the last inspection, where every other packet is, and which events are overdue.
 //!
-//! Nothing here runs unless it is called. The links gather the packets by their own means (`wires.rs`), so a
+//! Nothing here runs unless it is called. The links gather the packets by their own means (`link_table.rs`), so a
 //! simulation without an audit has none of this.
 
 use super::PortAgent;
+use super::link_table::{LinkTable, Put};
 use super::partition::FarEnd;
 use super::port::{Port, PortCounters};
 use super::shard::Shard;
 use super::view::View;
-use super::wires::{Put, Wires};
 use crate::fault::LinkFault;
 use crate::flow::{FlowId, HostId};
 use crate::link_message::LinkMessage;
@@ -180,16 +180,16 @@ pub(super) fn inspect<H: Copy + Default + Debug, A: PortAgent<H>>(
     let mut links = blank(far_ends.len());
     let mut faults = vec![None; far_ends.len()];
     let mut at_hosts = vec![false; far_ends.len()];
-    let on_links: Vec<_> = views.iter().map(|view| view.wires.on_links()).collect();
+    let on_links: Vec<_> = views.iter().map(|view| view.link_table.on_links()).collect();
     for view in views {
         for (place, (port, link)) in view.ports().enumerate() {
             let FarEnd { shard: far, node, link: number } = far_ends[link as usize];
             at_hosts[link as usize] = place < view.host_ports || node < views[far as usize].hosts;
             let on_link = on_links[far as usize].to((node, number)).iter();
-            let on_link = on_link.map(|&id| views[far as usize].wires.packets.get(id));
+            let on_link = on_link.map(|&id| views[far as usize].link_table.packets.get(id));
             let on_link = on_link.map(|packet| (packet.time, Held::of(packet, 0))).collect();
-            links[link as usize] = LinkState { on_link, ..state_of(port, view.wires) };
-            faults[link as usize] = view.wires.fault(port.end());
+            links[link as usize] = LinkState { on_link, ..state_of(port, view.link_table) };
+            faults[link as usize] = view.link_table.fault(port.end());
         }
     }
     let passages = puts.iter().flatten().map(|put| {
@@ -222,7 +222,7 @@ impl Inspection {
 fn balanced<H: Copy + Default, A>(view: &View<'_, H, A>) -> impl Iterator<Item = BalancedSwitch> {
     view.switches.iter().filter_map(|switch| {
         let balance = switch.balancing()?;
-        let packets = &view.wires.packets;
+        let packets = &view.link_table.packets;
         let held = |id| Held::of(packets.get(id), packets.ingress(id));
         let held = balance.held().into_iter().map(held).collect();
         let links_out = view.links_out(switch.ports());
@@ -250,7 +250,7 @@ pub(super) fn intakes<H: Copy + Default, A: PortAgent<H>>(
     shard: &Shard<'_, H, A>,
 ) -> impl Iterator<Item = SharedBuffer> {
     (shard.first_host..).zip(&shard.hosts).filter_map(move |(id, host)| {
-        let (intake, packets) = (host.intake()?, &shard.wires.packets);
+        let (intake, packets) = (host.intake()?, &shard.link_table.packets);
         let held = |id| Held::of(packets.get(id), packets.ingress(id));
         Some(SharedBuffer {
             held: intake.waiting().map(held).collect(),
@@ -310,7 +310,7 @@ fn identity(header: &impl Debug) -> u64 {
     hasher.0
 }
 
-fn state_of<H: Copy + Default, A: PortAgent<H>>(port: &Port<H, A>, wires: &Wires<H>) -> LinkState {
+fn state_of<H: Copy + Default, A: PortAgent<H>>(port: &Port<H, A>, link_table: &LinkTable<H>) -> LinkState {
     let buffer = port.buffer();
     let mut credit_used = Vec::new();
     if let Some(buffer @ (Buffer::Daq(_) | Buffer::Cbfc(_))) = buffer {
@@ -320,8 +320,8 @@ fn state_of<H: Copy + Default, A: PortAgent<H>>(port: &Port<H, A>, wires: &Wires
         counters: port.counted(),
         most_queued_bytes: port.most_queued_bytes(),
         queued: buffer.map_or(Vec::new(), |buffer| {
-            let held = |id| Held::of(wires.packets.get(id), wires.packets.ingress(id));
-            buffer.packets(&wires.packets).map(held).collect()
+            let held = |id| Held::of(link_table.packets.get(id), link_table.packets.ingress(id));
+            buffer.packets(&link_table.packets).map(held).collect()
         }),
         sends_at: port.is_waiting().then(|| port.free_at()),
         on_link: Vec::new(),

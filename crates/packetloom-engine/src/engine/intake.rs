@@ -61,8 +61,8 @@ impl Intake {
     }
 
     /// When the host is slow yet comes sooner.
-    pub(super) fn come_sooner(&mut self, now: Time, by: Time) {
-        self.slow.iter_mut().for_each(|slow| slow.come_sooner(now, by));
+    pub(super) fn shift_earlier(&mut self, now: Time, by: Time) {
+        self.slow.iter_mut().for_each(|slow| slow.shift_earlier(now, by));
     }
 
     pub(super) fn memory(&self) -> &Memory {

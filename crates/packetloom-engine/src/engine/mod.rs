@@ -12,7 +12,7 @@ mod arrival;
 mod assembly;
 mod calendar;
 mod clock;
-mod crew;
+
 mod deadlock;
 mod driven;
 mod due;
@@ -21,6 +21,7 @@ mod flow_samples;
 mod host;
 mod inspection;
 mod intake;
+mod link_table;
 mod log;
 mod messages;
 mod nics;
@@ -32,10 +33,10 @@ mod sampler;
 mod sending;
 mod shard;
 mod switch;
+mod thread_pool;
 mod transmitter;
 mod transports;
 mod view;
-mod wires;
 mod worker;
 
 pub use agenda::Timer;
@@ -65,12 +66,12 @@ use crate::units::Time;
 use crate::workload::job::{Round, Span, Walker};
 use crate::workload::{Start, Workload};
 use assembly::Assembly;
-use crew::{AnyCrew, Crew, Turn};
 use driven::Driven;
 use partition::Partition;
 use shard::Shard;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
+use thread_pool::{AnyThreadPool, ThreadPool, Window};
 use view::View;
 
 /// What was done, in numbers.
@@ -307,12 +308,12 @@ impl<H: Copy + Default + std::fmt::Debug + Send + 'static, A: PortAgent<H>> AnyE
         for (host, rank) in workload.take_ranks() {
             self.shard_of(host).add_rank(host, rank);
         }
-        let clock = self.shards[0].wires.calendar.clock();
+        let clock = self.shards[0].link_table.calendar.clock();
         let places = &self.partition.places;
         let (under_way, took) = std::thread::scope(|scope| {
-            let mut crew = Crew::new(scope, &mut self.shards);
-            self.now = lead(&mut crew, clock, places, workload, (self.now, max_time), after_window);
-            crew.end()
+            let mut thread_pool = ThreadPool::new(scope, &mut self.shards);
+            self.now = lead(&mut thread_pool, clock, places, workload, (self.now, max_time), after_window);
+            thread_pool.end()
         });
         self.helpers_took += took;
         for (shard, mut crossings) in self.shards.iter_mut().zip(under_way) {
@@ -437,7 +438,8 @@ impl<H: Copy + Default + std::fmt::Debug + Send + 'static, A: PortAgent<H>> AnyE
     }
 
     fn inspect(&mut self, identify: bool) -> Inspection {
-        let puts = self.shards.iter_mut().map(|shard| std::mem::take(&mut shard.wires.audited)).collect();
+        let puts =
+            self.shards.iter_mut().map(|shard| std::mem::take(&mut shard.link_table.audited)).collect();
         let due = self.shards.iter().flat_map(Shard::due).collect();
         let is_idle = self.shards.iter().all(|shard| shard.next_window().is_none());
         let mut seen = inspection::inspect(&self.views(), &self.partition.far_ends, puts, identify);
@@ -446,9 +448,9 @@ impl<H: Copy + Default + std::fmt::Debug + Send + 'static, A: PortAgent<H>> AnyE
     }
 }
 
-/// Leads a crew through time.
+/// Leads the threads through time.
 fn lead(
-    crew: &mut dyn AnyCrew,
+    thread_pool: &mut dyn AnyThreadPool,
     clock: Clock,
     places: &[(u32, u32)],
     workload: &mut Workload,
@@ -457,32 +459,32 @@ fn lead(
 ) -> Time {
     loop {
         let flow = workload.peek_start().map(|start| clock.window_of(start));
-        let Some(window) = flow.into_iter().chain(crew.next_window()).min() else { return now };
-        let (start, end) = (clock.start_of(window), clock.start_of(window + 1).min(max_time));
+        let Some(number) = flow.into_iter().chain(thread_pool.next_window()).min() else { return now };
+        let (start, end) = (clock.start_of(number), clock.start_of(number + 1).min(max_time));
         if start >= max_time {
             return now;
         }
         while workload.peek_start().is_some_and(|start| start < end) {
             let shard = |host: HostId| places[host as usize].0;
             match workload.next_start() {
-                Some(Start::Flow(flow)) => crew.add_flow(shard(flow.src), flow),
+                Some(Start::Flow(flow)) => thread_pool.add_flow(shard(flow.src), flow),
                 Some(Start::Query(query)) => {
-                    crew.add_query(shard(query.flow.src), shard(query.flow.dst), query);
+                    thread_pool.add_query(shard(query.flow.src), shard(query.flow.dst), query);
                 }
                 None => break,
             }
         }
-        let tally = crew.take_turn(Turn { window, start, end });
+        let tally = thread_pool.process(Window { number, start, end });
         now = end;
         if workload.has_dependencies() {
-            crew.log().notify(workload);
+            thread_pool.log().notify(workload);
         }
-        let log = &mut std::mem::take(crew.log());
-        let statuses = &|| crew.statuses();
-        let goes_on = after_window(AfterWindow { log, tally, now, left: workload, statuses });
-        std::mem::swap(crew.log(), log);
+        let log = &mut std::mem::take(thread_pool.log());
+        let statuses = &|| thread_pool.statuses();
+        let continues = after_window(AfterWindow { log, tally, now, left: workload, statuses });
+        std::mem::swap(thread_pool.log(), log);
         // What is left of a window that max_time cuts short must not be processed again.
-        if !goes_on || end == max_time {
+        if !continues || end == max_time {
             return now;
         }
     }

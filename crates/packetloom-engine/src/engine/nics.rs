@@ -6,8 +6,8 @@
 //! so hosts with one link pay nothing for this.
 
 use super::agent::PortAgent;
+use super::link_table::LinkTable;
 use super::port::Port;
-use super::wires::Wires;
 use crate::flow::HostId;
 use crate::packet::Packet;
 use crate::packets::PacketId;
@@ -36,7 +36,7 @@ impl<H: Copy + Default, A: PortAgent<H>> Nics<H, A> {
 
     /// What is yet to be learned of faults is learned sooner.
     pub(super) fn bring_faults_forward(&mut self, now: Time, by: Time) {
-        self.router.come_sooner(now, by);
+        self.router.shift_earlier(now, by);
     }
 
     /// The one by which a packet goes.
@@ -50,8 +50,8 @@ impl<H: Copy + Default, A: PortAgent<H>> Nics<H, A> {
         self.router.port_for(packet)
     }
 
-    pub(super) fn accept(&mut self, now: Time, id: PacketId, wires: &mut Wires<H>) {
-        self.port_for(wires.packets.get(id)).accept(now, id, wires, None);
+    pub(super) fn accept(&mut self, now: Time, id: PacketId, link_table: &mut LinkTable<H>) {
+        self.port_for(link_table.packets.get(id)).accept(now, id, link_table, None);
     }
 
     /// When everything that waits will be out where `packet` would go.
@@ -72,8 +72,8 @@ impl<H: Copy + Default, A: PortAgent<H>> Nics<H, A> {
     }
 
     /// Has that one send its next packet; returns when it starts.
-    pub(super) fn serve_next(&mut self, wires: &mut Wires<H>) -> Option<Time> {
+    pub(super) fn serve_next(&mut self, link_table: &mut LinkTable<H>) -> Option<Time> {
         let waiting = self.ports.iter_mut().filter(|port| port.is_waiting());
-        waiting.min_by_key(|port| port.free_at())?.serve_next(wires)
+        waiting.min_by_key(|port| port.free_at())?.serve_next(link_table)
     }
 }

@@ -3,9 +3,9 @@
 mod timed;
 
 use super::agent::{Leaving, Moment, PortAgent};
+use super::link_table::{LinkEnd, LinkTable};
 use super::nics::Nics;
 use super::transmitter::Transmitter;
-use super::wires::{LinkEnd, Wires};
 use crate::flow::HostId;
 use crate::link_message::LinkMessage;
 use crate::packet::{Kind, Packet};
@@ -174,9 +174,9 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
     /// Has packets booked that precede all others, where nobody can tell. Nobody sees them wait, as an agent or a
     /// recorder would. And each takes exactly as long as its size says, so that [`Port::drained_at`] is the same
     /// whether packets were booked or wait: what befalls a packet on a faulty link is not known until it starts.
-    pub(super) fn book(self, wires: &Wires<H>) -> Port<H, A> {
+    pub(super) fn book(self, link_table: &LinkTable<H>) -> Port<H, A> {
         let is_seen = self.is_watched || A::ACTIVE || A::SEES_DEPARTURES;
-        let is_even = self.line.byte_time().adds_up() && wires.fault(self.line.end).is_none();
+        let is_even = self.line.byte_time().adds_up() && link_table.fault(self.line.end).is_none();
         Port { books: is_even && !is_seen, ..self }
     }
 
@@ -226,14 +226,14 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
 
     /// What waits at a moment, the packet in service not counted; only where that is known (see
     /// [`Fifo::is_tracked`]).
-    pub(super) fn queued_bytes_at(&mut self, now: Time, wires: &mut Wires<H>) -> u64 {
+    pub(super) fn queued_bytes_at(&mut self, now: Time, link_table: &mut LinkTable<H>) -> u64 {
         if let Discipline::Fifo(fifo) = &mut self.discipline {
             depart(fifo, now, self.recorder.as_deref_mut());
             return fifo.queued().bytes;
         }
         // The caller that lets packets leave in order has done so.
         if (self.is_direct || self.is_timed()) && self.waiting {
-            self.serve_through(now, wires);
+            self.serve_through(now, link_table);
         }
         self.buffer().map_or(0, |buffer| buffer.queued().bytes)
     }
@@ -277,8 +277,13 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
     }
 
     /// What started on the link before `end`; `on_link` are the packets on it.
-    pub(super) fn counters(&self, end: Time, on_link: &[&Packet<H>], wires: &Wires<H>) -> PortCounters {
-        self.line.counters(self.counters, end, on_link, wires)
+    pub(super) fn counters(
+        &self,
+        end: Time,
+        on_link: &[&Packet<H>],
+        link_table: &LinkTable<H>,
+    ) -> PortCounters {
+        self.line.counters(self.counters, end, on_link, link_table)
     }
 
     /// Everything that was counted, whether it has started or not.
@@ -305,14 +310,18 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
     }
 
     /// The packets that started on the link before `end`, if it was captured.
-    pub(super) fn captured<'a>(&self, end: Time, wires: &'a Wires<H>) -> Option<&'a [(Time, Packet<H>)]> {
-        let packets = wires.captured(self.line.end)?;
+    pub(super) fn captured<'a>(
+        &self,
+        end: Time,
+        link_table: &'a LinkTable<H>,
+    ) -> Option<&'a [(Time, Packet<H>)]> {
+        let packets = link_table.captured(self.line.end)?;
         Some(&packets[..packets.partition_point(|(start, _)| *start < end)])
     }
 
     /// What its link carried over time, if that is recorded.
-    pub fn sent<'a>(&self, wires: &'a Wires<H>) -> Option<&'a SentRecorder> {
-        wires.sent(self.line.end)
+    pub fn sent<'a>(&self, link_table: &'a LinkTable<H>) -> Option<&'a SentRecorder> {
+        link_table.sent(self.line.end)
     }
 
     /// How many packets went out of the buffer before `end`.
@@ -343,29 +352,35 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
 
     /// Takes a packet at `now`; its `time` is the earliest at which it may start.
     #[inline(always)]
-    pub fn accept(&mut self, now: Time, id: PacketId, wires: &mut Wires<H>, pool: Option<&mut Pool>) {
+    pub fn accept(
+        &mut self,
+        now: Time,
+        id: PacketId,
+        link_table: &mut LinkTable<H>,
+        pool: Option<&mut Pool>,
+    ) {
         if A::ACTIVE {
-            let moment = self.moment(now, wires);
-            self.agent.forward(moment, wires.packets.get_mut(id));
+            let moment = self.moment(now, link_table);
+            self.agent.forward(moment, link_table.packets.get_mut(id));
         }
         if self.is_straight {
-            return self.accept_straight(id, wires);
+            return self.accept_straight(id, link_table);
         }
-        let start = self.line.busy_until.max(wires.packets.get(id).time);
+        let start = self.line.busy_until.max(link_table.packets.get(id).time);
         if self.is_direct && !self.waiting && start <= now {
-            return self.send(start, id, wires);
+            return self.send(start, id, link_table);
         }
         match &self.discipline {
-            Discipline::Fifo(_) => self.accept_fifo(now, id, wires, pool),
+            Discipline::Fifo(_) => self.accept_fifo(now, id, link_table, pool),
             Discipline::Buffered(_) => {
-                if pool.is_none_or(|pool| self.finds_room(now, id, wires, pool)) {
+                if pool.is_none_or(|pool| self.finds_room(now, id, link_table, pool)) {
                     match self.is_direct {
-                        true => self.accept_buffered(now, id, wires),
-                        false => self.accept_held_back(now, id, wires),
+                        true => self.accept_buffered(now, id, link_table),
+                        false => self.accept_held_back(now, id, link_table),
                     }
                 }
             }
-            Discipline::Several => self.hand_on(now, id, wires),
+            Discipline::Several => self.hand_on(now, id, link_table),
         }
     }
 
@@ -399,9 +414,9 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
 
     /// Has the port take the packet by which it goes.
     #[inline(never)]
-    fn hand_on(&mut self, now: Time, id: PacketId, wires: &mut Wires<H>) {
+    fn hand_on(&mut self, now: Time, id: PacketId, link_table: &mut LinkTable<H>) {
         let Some(nics) = &mut self.nics else { return };
-        nics.accept(now, id, wires);
+        nics.accept(now, id, link_table);
         self.follow();
     }
 
@@ -421,11 +436,11 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
     }
 
     /// What has started by now the agent sees first, and is told of what is left.
-    fn moment(&mut self, now: Time, wires: &mut Wires<H>) -> Moment {
+    fn moment(&mut self, now: Time, link_table: &mut LinkTable<H>) -> Moment {
         if A::SEES_DEPARTURES {
-            self.catch_up(now, wires);
+            self.catch_up(now, link_table);
         } else {
-            self.serve_by(now, wires);
+            self.serve_by(now, link_table);
         }
         Moment { now, drained_at: self.drained_at() }
     }
@@ -438,16 +453,22 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
 
     /// Takes a packet at a port that is straight, and has no agent.
     #[inline(always)]
-    pub fn accept_straight(&mut self, id: PacketId, wires: &mut Wires<H>) {
+    pub fn accept_straight(&mut self, id: PacketId, link_table: &mut LinkTable<H>) {
         debug_assert!(self.is_straight, "its queue decides");
-        let start = self.line.busy_until.max(wires.packets.get(id).time);
-        self.transmit(start, id, wires);
+        let start = self.line.busy_until.max(link_table.packets.get(id).time);
+        self.transmit(start, id, link_table);
     }
 
     #[inline(never)]
-    fn accept_fifo(&mut self, now: Time, id: PacketId, wires: &mut Wires<H>, pool: Option<&mut Pool>) {
+    fn accept_fifo(
+        &mut self,
+        now: Time,
+        id: PacketId,
+        link_table: &mut LinkTable<H>,
+        pool: Option<&mut Pool>,
+    ) {
         let Discipline::Fifo(fifo) = &mut self.discipline else { return };
-        let packet = wires.packets.get_mut(id);
+        let packet = link_table.packets.get_mut(id);
         let start = self.line.busy_until.max(packet.time);
         let waits = start > now;
         depart(fifo, now, self.recorder.as_deref_mut());
@@ -460,7 +481,7 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
         match verdict {
             Verdict::Drop => {
                 self.counters.drops += 1;
-                wires.packets.take(id);
+                link_table.packets.take(id);
                 return;
             }
             Verdict::Mark if packet.is_ecn_capable() => {
@@ -475,47 +496,47 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
                 recorder.note(now, fifo.queued());
             }
         }
-        self.transmit(start, id, wires);
+        self.transmit(start, id, link_table);
     }
 
     #[inline(never)]
-    fn accept_buffered(&mut self, now: Time, id: PacketId, wires: &mut Wires<H>) {
+    fn accept_buffered(&mut self, now: Time, id: PacketId, link_table: &mut LinkTable<H>) {
         if self.waiting {
-            self.serve_through(now, wires);
+            self.serve_through(now, link_table);
         }
-        let start = self.line.busy_until.max(wires.packets.get(id).time).max(now);
+        let start = self.line.busy_until.max(link_table.packets.get(id).time).max(now);
         let is_next = !self.waiting && start <= now;
-        if is_next || self.put(now, start, id, &mut wires.packets) == Joined::Booked {
-            return self.send(start, id, wires);
+        if is_next || self.put(now, start, id, &mut link_table.packets) == Joined::Booked {
+            return self.send(start, id, link_table);
         }
         self.note(now);
     }
 
     /// Whether the pool has room for a packet that has to wait; if not, it is dropped.
     #[cold]
-    fn finds_room(&mut self, now: Time, id: PacketId, wires: &mut Wires<H>, pool: &Pool) -> bool {
-        self.serve_through(now, wires);
-        let packet = wires.packets.get(id);
+    fn finds_room(&mut self, now: Time, id: PacketId, link_table: &mut LinkTable<H>, pool: &Pool) -> bool {
+        self.serve_through(now, link_table);
+        let packet = link_table.packets.get(id);
         let is_next = !self.waiting && self.line.busy_until.max(packet.time) <= now;
-        if is_next || self.is_admitted(id, wires, pool) {
+        if is_next || self.is_admitted(id, link_table, pool) {
             return true;
         }
         if self.buffer().is_some_and(Buffer::evicts) {
-            self.displace(now, id, wires, pool);
+            self.displace(now, id, link_table, pool);
             return false;
         }
         self.counters.drops += 1;
-        wires.packets.take(id);
+        link_table.packets.take(id);
         false
     }
 
     /// Whether the pool has room for a packet at this port, or in its queue there.
-    fn is_admitted(&mut self, id: PacketId, wires: &Wires<H>, pool: &Pool) -> bool {
-        let size_bytes = wires.packets.get(id).size_bytes;
+    fn is_admitted(&mut self, id: PacketId, link_table: &LinkTable<H>, pool: &Pool) -> bool {
+        let size_bytes = link_table.packets.get(id).size_bytes;
         if pool.thresholds.is_some()
             && let Discipline::Buffered(buffer) = &mut self.discipline
         {
-            let (queue, queued) = buffer.queue_of(id, &wires.packets);
+            let (queue, queued) = buffer.queue_of(id, &link_table.packets);
             return pool.admits_to(queue, queued, size_bytes).unwrap_or(true);
         }
         pool.admits(self.queued(), size_bytes)
@@ -529,10 +550,10 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
     }
 
     /// Has a packet join for which the pool has no room, and drops others, or itself, until it has.
-    fn displace(&mut self, now: Time, id: PacketId, wires: &mut Wires<H>, pool: &Pool) {
-        let (counted, size_bytes) = (self.queued(), wires.packets.get(id).size_bytes);
+    fn displace(&mut self, now: Time, id: PacketId, link_table: &mut LinkTable<H>, pool: &Pool) {
+        let (counted, size_bytes) = (self.queued(), link_table.packets.get(id).size_bytes);
         let Discipline::Buffered(buffer) = &mut self.discipline else { return };
-        let (packets, random, counts) = (&mut wires.packets, &mut self.random, &mut self.counters);
+        let (packets, random, counts) = (&mut link_table.packets, &mut self.random, &mut self.counters);
         let env = &mut Env { now, packets, random, counts, serving_bytes: 0 };
         buffer.put(id, None, env);
         while !pool.allows(counted, buffer.queued(), size_bytes) && buffer.evict(env) {}
@@ -590,20 +611,20 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
 
     /// Every packet joins the queue, even when the link is free: the far end may have no buffer for it.
     #[inline(never)]
-    fn accept_held_back(&mut self, now: Time, id: PacketId, wires: &mut Wires<H>) {
+    fn accept_held_back(&mut self, now: Time, id: PacketId, link_table: &mut LinkTable<H>) {
         if self.is_timed() {
-            return self.accept_timed(now, id, wires);
+            return self.accept_timed(now, id, link_table);
         }
-        let was_open = self.is_open(now, wires.packets.get(id));
-        self.catch_up(now, wires);
-        if was_open || self.is_open(now, wires.packets.get(id)) {
+        let was_open = self.is_open(now, link_table.packets.get(id));
+        self.catch_up(now, link_table);
+        if was_open || self.is_open(now, link_table.packets.get(id)) {
             if self.buffer().is_some_and(Buffer::sees_passing) {
-                self.show_passing(now, id, wires);
+                self.show_passing(now, id, link_table);
             }
-            return self.send(now, id, wires);
+            return self.send(now, id, link_table);
         }
         let Discipline::Buffered(buffer) = &mut self.discipline else { return };
-        let (packets, random, counts) = (&mut wires.packets, &mut self.random, &mut self.counters);
+        let (packets, random, counts) = (&mut link_table.packets, &mut self.random, &mut self.counters);
         buffer.put(id, None, &mut Env { now, packets, random, counts, serving_bytes: 0 });
         self.waiting = buffer.is_ready();
         self.note(now);
@@ -611,24 +632,24 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
 
     /// Sends a packet at a port that is open to it, and whose queue does not look at it.
     #[inline]
-    pub(super) fn send_at_once(&mut self, now: Time, id: PacketId, wires: &mut Wires<H>) {
-        debug_assert!(self.is_open_unseen(now, wires.packets.get(id)), "something is before it");
+    pub(super) fn send_at_once(&mut self, now: Time, id: PacketId, link_table: &mut LinkTable<H>) {
+        debug_assert!(self.is_open_unseen(now, link_table.packets.get(id)), "something is before it");
         self.line.busy_until = now;
-        self.send(now, id, wires);
+        self.send(now, id, link_table);
     }
 
     /// Shows a packet that goes past what waits to a queue that looks. Apart, so that other ports pay nothing for it.
     #[inline(never)]
-    fn show_passing(&mut self, now: Time, id: PacketId, wires: &mut Wires<H>) {
+    fn show_passing(&mut self, now: Time, id: PacketId, link_table: &mut LinkTable<H>) {
         let Discipline::Buffered(buffer) = &mut self.discipline else { return };
-        let (packets, random, counts) = (&mut wires.packets, &mut self.random, &mut self.counters);
+        let (packets, random, counts) = (&mut link_table.packets, &mut self.random, &mut self.counters);
         buffer.pass(id, &mut Env { now, packets, random, counts, serving_bytes: 0 });
     }
 
     /// Counts and discards a packet that does not fit into its switch's buffer.
-    pub(super) fn refuse(&mut self, id: PacketId, wires: &mut Wires<H>) {
+    pub(super) fn refuse(&mut self, id: PacketId, link_table: &mut LinkTable<H>) {
         self.counters.drops += 1;
-        wires.packets.take(id);
+        link_table.packets.take(id);
     }
 
     /// What the far end of the link has paused, if it can.
@@ -740,49 +761,67 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
     }
 
     /// Sends a message to the far end; `by`: by which of a host's links.
-    pub(super) fn send_signal(&mut self, now: Time, by: u32, message: PacketId, wires: &mut Wires<H>) {
+    pub(super) fn send_signal(
+        &mut self,
+        now: Time,
+        by: u32,
+        message: PacketId,
+        link_table: &mut LinkTable<H>,
+    ) {
         if let Some(nics) = &mut self.nics {
-            nics.ports_mut()[by as usize].accept(now, message, wires, None);
+            nics.ports_mut()[by as usize].accept(now, message, link_table, None);
             return self.follow();
         }
-        self.accept(now, message, wires, None);
+        self.accept(now, message, link_table, None);
     }
 
     /// A message from the far end; `by`: the link of the host that it came by.
-    pub fn receive_message(&mut self, now: Time, by: u32, message: LinkMessage, wires: &mut Wires<H>) {
-        self.change(now, by, wires, |buffer| buffer.receive_message(now, message));
+    pub fn receive_message(
+        &mut self,
+        now: Time,
+        by: u32,
+        message: LinkMessage,
+        link_table: &mut LinkTable<H>,
+    ) {
+        self.change(now, by, link_table, |buffer| buffer.receive_message(now, message));
     }
 
     /// The far end lends so much of its buffer; `by`: by which of a host's links.
-    pub fn borrow(&mut self, now: Time, by: u32, bytes: u32, wires: &mut Wires<H>) {
-        self.change(now, by, wires, |buffer| buffer.borrow(bytes));
+    pub fn borrow(&mut self, now: Time, by: u32, bytes: u32, link_table: &mut LinkTable<H>) {
+        self.change(now, by, link_table, |buffer| buffer.borrow(bytes));
     }
 
     /// Gives back what was lent, as far as it is not in use.
-    pub fn give_back(&mut self, now: Time, wires: &mut Wires<H>) {
+    pub fn give_back(&mut self, now: Time, link_table: &mut LinkTable<H>) {
         if let Some(nics) = &mut self.nics {
-            nics.ports_mut().iter_mut().for_each(|port| port.give_back(now, wires));
+            nics.ports_mut().iter_mut().for_each(|port| port.give_back(now, link_table));
             return self.follow();
         }
-        self.catch_up(now, wires);
+        self.catch_up(now, link_table);
         let Discipline::Buffered(buffer) = &mut self.discipline else { return };
         if let Some((message, size_bytes)) = buffer.give_back() {
-            let id = wires.packets.add(Packet { time: now, ..message.packet(size_bytes) });
-            self.accept(now, id, wires, None);
+            let id = link_table.packets.add(Packet { time: now, ..message.packet(size_bytes) });
+            self.accept(now, id, link_table, None);
         }
     }
 
     /// Changes what the buffer may send.
-    fn change(&mut self, now: Time, by: u32, wires: &mut Wires<H>, change: impl FnOnce(&mut Buffer)) {
+    fn change(
+        &mut self,
+        now: Time,
+        by: u32,
+        link_table: &mut LinkTable<H>,
+        change: impl FnOnce(&mut Buffer),
+    ) {
         if let Some(nics) = &mut self.nics {
-            nics.ports_mut()[by as usize].change(now, 0, wires, change);
+            nics.ports_mut()[by as usize].change(now, 0, link_table, change);
             return self.follow();
         }
         // Others' agents measure by when the link was last taken, which must not change.
         if self.is_direct {
             return;
         }
-        self.catch_up(now, wires);
+        self.catch_up(now, link_table);
         if let Discipline::Buffered(buffer) = &mut self.discipline {
             change(buffer);
             self.waiting = buffer.is_ready();
@@ -791,16 +830,19 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
     }
 
     /// Sends what could start by now, or before now where what comes joins first.
-    fn serve_by(&mut self, now: Time, wires: &mut Wires<H>) {
+    fn serve_by(&mut self, now: Time, link_table: &mut LinkTable<H>) {
         if self.waiting {
             let joins_first = self.buffer().is_some_and(Buffer::joins_first);
-            self.serve_through(if joins_first { Time(now.as_ps().saturating_sub(1)) } else { now }, wires);
+            self.serve_through(
+                if joins_first { Time(now.as_ps().saturating_sub(1)) } else { now },
+                link_table,
+            );
         }
     }
 
     /// The same. If that is all that may be sent, nothing that comes later starts before now.
-    fn catch_up(&mut self, now: Time, wires: &mut Wires<H>) {
-        self.serve_by(now, wires);
+    fn catch_up(&mut self, now: Time, link_table: &mut LinkTable<H>) {
+        self.serve_by(now, link_table);
         if !self.waiting {
             self.line.busy_until = self.line.busy_until.max(now);
         }
@@ -808,43 +850,43 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
 
     /// Sends the next packet from the buffer. If that was data that came over a link, returns it and when it was
     /// chosen; what cuts through to a faster link may start later than that.
-    pub fn depart(&mut self, wires: &mut Wires<H>) -> Option<(Time, Departure)> {
+    pub fn depart(&mut self, link_table: &mut LinkTable<H>) -> Option<(Time, Departure)> {
         let chosen = self.line.busy_until;
-        self.serve_next(wires)?;
+        self.serve_next(link_table)?;
         let Discipline::Buffered(buffer) = &self.discipline else { return None };
         buffer.departure().map(|departure| (chosen, departure))
     }
 
     /// Sends what waits in the buffer and can start before `end`.
-    pub fn serve_until(&mut self, end: Time, wires: &mut Wires<H>) {
-        self.serve_through(Time(end.as_ps() - 1), wires);
+    pub fn serve_until(&mut self, end: Time, link_table: &mut LinkTable<H>) {
+        self.serve_through(Time(end.as_ps() - 1), link_table);
     }
 
-    fn serve_through(&mut self, last: Time, wires: &mut Wires<H>) {
+    fn serve_through(&mut self, last: Time, link_table: &mut LinkTable<H>) {
         while self.waiting && self.line.busy_until <= last {
-            self.serve_next(wires);
+            self.serve_next(link_table);
         }
     }
 
     /// Sends the next packet from the buffer; returns when it starts, if the queue has not dropped all that waited.
     #[inline]
-    pub(super) fn serve_next(&mut self, wires: &mut Wires<H>) -> Option<Time> {
+    pub(super) fn serve_next(&mut self, link_table: &mut LinkTable<H>) -> Option<Time> {
         let Discipline::Buffered(buffer) = &mut self.discipline else {
-            let start = self.nics.as_mut()?.serve_next(wires);
+            let start = self.nics.as_mut()?.serve_next(link_table);
             self.follow();
             return start;
         };
         let now = self.line.busy_until;
-        let (packets, random, counts) = (&mut wires.packets, &mut self.random, &mut self.counters);
+        let (packets, random, counts) = (&mut link_table.packets, &mut self.random, &mut self.counters);
         let taken = buffer.take(&mut Env { now, packets, random, counts, serving_bytes: 0 });
         self.waiting = buffer.is_ready();
         let Some(id) = taken else {
-            self.note_nothing(&wires.packets);
+            self.note_nothing(&link_table.packets);
             return None;
         };
-        let start = self.line.busy_until.max(wires.packets.get(id).time);
+        let start = self.line.busy_until.max(link_table.packets.get(id).time);
         self.note(start);
-        self.send(start, id, wires);
+        self.send(start, id, link_table);
         self.departures += 1;
         Some(start)
     }
@@ -861,8 +903,8 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
 
     /// Transmits a packet that a buffer may have to know to be in service.
     #[inline(always)]
-    fn send(&mut self, start: Time, id: PacketId, wires: &mut Wires<H>) {
-        let data_bytes = self.transmit(start, id, wires);
+    fn send(&mut self, start: Time, id: PacketId, link_table: &mut LinkTable<H>) {
+        let data_bytes = self.transmit(start, id, link_table);
         if data_bytes > 0 {
             (self.serving_bytes, self.serving_until) = (data_bytes, self.line.busy_until);
         }
@@ -870,11 +912,11 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
 
     /// Puts a packet onto the link; returns its size if it is data, otherwise 0.
     #[inline(always)]
-    fn transmit(&mut self, start: Time, id: PacketId, wires: &mut Wires<H>) -> u16 {
+    fn transmit(&mut self, start: Time, id: PacketId, link_table: &mut LinkTable<H>) -> u16 {
         if A::SEES_DEPARTURES {
-            self.show(start, wires.packets.get_mut(id));
+            self.show(start, link_table.packets.get_mut(id));
         }
-        self.line.transmit(start, id, wires)
+        self.line.transmit(start, id, link_table)
     }
 
     /// Shows the agent a packet that starts.
@@ -885,12 +927,12 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
     }
 
     /// How many bytes wait, once the packets have gone that have started: what they take of a pool.
-    pub fn settle(&mut self, now: Time, wires: &mut Wires<H>) -> u64 {
+    pub fn settle(&mut self, now: Time, link_table: &mut LinkTable<H>) -> u64 {
         if let Discipline::Fifo(fifo) = &mut self.discipline {
             depart(fifo, now, self.recorder.as_deref_mut());
             return fifo.queued().bytes;
         }
-        self.serve_through(now, wires);
+        self.serve_through(now, link_table);
         self.queued().bytes
     }
 }
@@ -908,7 +950,7 @@ mod tests {
     use super::*;
     use crate::engine::agent::PortInfo;
     use crate::engine::calendar::Calendar;
-    use crate::engine::wires::LinkEnd;
+    use crate::engine::link_table::LinkEnd;
     use crate::queue::{Fair, PFabric, Trimming};
     use crate::random::Purpose;
     use crate::spec::Value;
@@ -940,7 +982,7 @@ mod tests {
         let entries = [("capacity", Value::Absent), ("admits", admits), ("pool", Value::Absent)];
         let entries = entries.map(|(key, value)| (key.to_owned(), value)).into();
         let queue = Values { kind: "drop-tail".to_owned(), entries };
-        let mut wires: Wires<u64> = Wires::new(1, Calendar::new(3, Time::from_ns(1_000)));
+        let mut link_table: LinkTable<u64> = LinkTable::new(1, Calendar::new(3, Time::from_ns(1_000)));
         let mut port = Port::new(
             &topology,
             &topology.links[0],
@@ -952,16 +994,16 @@ mod tests {
         );
         let packet = Packet { dst: 1, size_bytes: 1_500, ..Packet::default() };
         let ids = [(); 3].map(|()| {
-            let id = wires.packets.add(packet);
-            port.accept(Time::ZERO, id, &mut wires, None);
+            let id = link_table.packets.add(packet);
+            port.accept(Time::ZERO, id, &mut link_table, None);
             id
         });
-        port.serve_until(Time::from_ns(10_000), &mut wires);
+        port.serve_until(Time::from_ns(10_000), &mut link_table);
         let takes = port.time_for(1_500);
         // The first starts at once, with nothing behind it; by the time of the second, one waits.
         let seen = [(Time::ZERO, 0, 0), (takes, 1_500, 1_500), (takes + takes, 0, 3_000)];
         assert_eq!(port.agent.0, seen);
-        assert_eq!(ids.map(|id| wires.packets.get(id).header), [0, 1_500, 0]);
+        assert_eq!(ids.map(|id| link_table.packets.get(id).header), [0, 1_500, 0]);
     }
 
     #[test]

@@ -3,18 +3,18 @@
 use super::Tally;
 use super::agent::PortAgent;
 use super::arrival::{self, Arrival};
-use super::crew::{Basket, Turn};
 use super::due::Due;
 use super::endpoint::FlowStatus;
 use super::flow_samples::FlowSamples;
 use super::host::Host;
+use super::link_table::{LinkTable, Outbox};
 use super::log::{Log, Report};
 use super::port::Port;
 use super::sending::Sending;
 use super::switch::{Routed, Switch};
+use super::thread_pool::{ShardMessage, Window};
 use super::transports::Transports;
 use super::view::View;
-use super::wires::{Outbox, Wires};
 use crate::flow::{Flow, FlowId, HostId};
 use crate::narrow::narrow;
 use crate::packets::Packets;
@@ -41,7 +41,7 @@ pub(super) struct Shard<'t, H, A> {
     pub(super) ports: Vec<Port<H, A>>,
     /// The links that the hosts' NICs and then the switches' ports send into.
     pub(super) links: Vec<u32>,
-    pub(super) wires: Wires<H>,
+    pub(super) link_table: LinkTable<H>,
     pub(super) tally: Tally,
     /// What is due in a window: kept so that none allocates.
     pub(super) due: Due,
@@ -50,11 +50,11 @@ pub(super) struct Shard<'t, H, A> {
 
 impl<H: Copy + Default, A: PortAgent<H>> Shard<'_, H, A> {
     pub(super) fn add_chain(&mut self, chain: Chain) {
-        self.hosts[(chain.src - self.first_host) as usize].add_chain(chain, &mut self.wires);
+        self.hosts[(chain.src - self.first_host) as usize].add_chain(chain, &mut self.link_table);
     }
 
     pub(super) fn add_flow(&mut self, flow: Flow) {
-        self.hosts[(flow.src - self.first_host) as usize].add_flow(flow, &mut self.wires);
+        self.hosts[(flow.src - self.first_host) as usize].add_flow(flow, &mut self.link_table);
     }
 
     pub(super) fn add_triggers(&mut self, host: HostId, triggers: Triggers) {
@@ -62,7 +62,7 @@ impl<H: Copy + Default, A: PortAgent<H>> Shard<'_, H, A> {
     }
 
     pub(super) fn add_rank(&mut self, host: HostId, rank: Walker) {
-        self.hosts[(host - self.first_host) as usize].add_rank(rank, &mut self.wires);
+        self.hosts[(host - self.first_host) as usize].add_rank(rank, &mut self.link_table);
     }
 
     /// The ranks of jobs at its hosts.
@@ -87,7 +87,7 @@ impl<H: Copy + Default, A: PortAgent<H>> Shard<'_, H, A> {
 
     /// Faults that are still to come come sooner.
     pub(super) fn bring_faults_forward(&mut self, now: Time, by: Time) {
-        self.wires.come_sooner(now, by);
+        self.link_table.shift_earlier(now, by);
         self.switches.iter_mut().for_each(|switch| switch.bring_faults_forward(now, by));
         self.hosts.iter_mut().for_each(|host| host.bring_faults_forward(now, by));
     }
@@ -97,69 +97,74 @@ impl<H: Copy + Default, A: PortAgent<H>> Shard<'_, H, A> {
         for host in [query.flow.src, query.flow.dst] {
             let place = host.checked_sub(self.first_host).map(|place| place as usize);
             if let Some(host) = place.and_then(|place| self.hosts.get_mut(place)) {
-                host.add_query(query, &mut self.wires);
+                host.add_query(query, &mut self.link_table);
             }
         }
     }
 
     /// The next window in which anything here, or sent from here, has something to do.
     pub(super) fn next_window(&self) -> Option<u64> {
-        let calendar = &self.wires.calendar;
-        let crossing = self.wires.earliest_crossing;
+        let calendar = &self.link_table.calendar;
+        let crossing = self.link_table.earliest_crossing;
         let crossing = (crossing != Time::NEVER).then(|| calendar.clock().window_of(crossing));
         calendar.next_window().into_iter().chain(crossing).min()
     }
 
-    /// Takes in what the basket has, processes a window, and puts into the basket what came of it.
-    pub(super) fn take_turn(&mut self, turn: Turn, basket: &mut Basket<H>) {
-        self.take_in(&mut basket.crossings);
-        for flow in basket.flows.drain(..) {
+    /// Takes in what the message has, processes a window, and puts into the message what came of it.
+    pub(super) fn process(&mut self, window: Window, shard_message: &mut ShardMessage<H>) {
+        self.take_in(&mut shard_message.crossings);
+        for flow in shard_message.flows.drain(..) {
             self.add_flow(flow);
         }
-        for query in basket.queries.drain(..) {
+        for query in shard_message.queries.drain(..) {
             self.add_query(query);
         }
-        self.run_window(turn, &mut basket.log);
-        std::mem::swap(&mut self.wires.outboxes, &mut basket.crossings);
-        basket.tally = self.tally;
-        basket.next_window = self.next_window();
+        self.run_window(window, &mut shard_message.log);
+        std::mem::swap(&mut self.link_table.outboxes, &mut shard_message.crossings);
+        shard_message.tally = self.tally;
+        shard_message.next_window = self.next_window();
     }
 
     /// Takes in what other shards sent here.
     pub(super) fn take_in(&mut self, crossings: &mut [Outbox<H>]) {
         for from in crossings {
-            self.wires.take_in(from);
+            self.link_table.take_in(from);
         }
-        self.wires.earliest_crossing = Time::NEVER;
+        self.link_table.earliest_crossing = Time::NEVER;
     }
 
     /// Gives each node with something due its turn.
-    fn run_window(&mut self, turn: Turn, log: &mut Log) {
-        self.wires.calendar.open(turn.window, turn.end, &mut self.due);
-        self.run_nodes(0, turn, log);
+    fn run_window(&mut self, window: Window, log: &mut Log) {
+        self.link_table.calendar.open(window.number, window.end, &mut self.due);
+        self.run_nodes(0, window, log);
     }
 
     /// Gives the nodes with something due their turns, from the nth of them on.
-    pub(super) fn run_nodes(&mut self, first: usize, turn: Turn, log: &mut Log) {
-        let Turn { start, end, .. } = turn;
-        let Shard { hosts, transports, switches, ports, wires, tally, due, routed, .. } = self;
+    pub(super) fn run_nodes(&mut self, first: usize, window: Window, log: &mut Log) {
+        let Window { start, end, .. } = window;
+        let Shard { hosts, transports, switches, ports, link_table, tally, due, routed, .. } = self;
         let transports = &mut **transports;
         let packets_wait = ports.first().is_some_and(|port| !port.is_straight());
         for nth in first..due.len() {
             while let Some(coming) = due.coming(nth) {
-                prepare(coming, hosts, transports, &wires.packets);
+                prepare(coming, hosts, transports, &link_table.packets);
             }
             if packets_wait && due.is_crowded() {
-                prepare_switches(due.nodes_from(nth), end, (hosts.len(), switches, ports), &wires.packets);
+                prepare_switches(
+                    due.nodes_from(nth),
+                    end,
+                    (hosts.len(), switches, ports),
+                    &link_table.packets,
+                );
             }
             let (node, arrivals) = due.node(nth);
             arrival::sort(arrivals);
             match hosts.get_mut(node as usize) {
-                Some(host) => host.run_window((start, end), wires, arrivals, transports, log, tally),
+                Some(host) => host.run_window((start, end), link_table, arrivals, transports, log, tally),
                 None => {
                     let switch = &mut switches[node as usize - hosts.len()];
                     let ports = &mut ports[switch.ports()];
-                    switch.run_window((start, end), ports, wires, (arrivals, routed), tally);
+                    switch.run_window((start, end), ports, link_table, (arrivals, routed), tally);
                 }
             }
         }
@@ -170,8 +175,8 @@ impl<H: Copy + Default, A: PortAgent<H>> Shard<'_, H, A> {
 
     /// Puts back what arrives at switches, the nth and following of the nodes with something due, when a window is cut
     /// short or later.
-    pub(super) fn cut_switches(&mut self, first: usize, turn: Turn) {
-        let (due, calendar) = (&mut self.due, &mut self.wires.calendar);
+    pub(super) fn cut_switches(&mut self, first: usize, window: Window) {
+        let (due, calendar) = (&mut self.due, &mut self.link_table.calendar);
         let Some(&(_, from)) = due.nodes.get(first) else { return };
         let (mut kept, all) = (from, due.count);
         for nth in first..due.len() {
@@ -179,7 +184,7 @@ impl<H: Copy + Default, A: PortAgent<H>> Shard<'_, H, A> {
             let begin = std::mem::replace(&mut due.nodes[nth].1, kept);
             for place in begin..end {
                 let arrival = due.arrivals[place as usize];
-                if arrival.at(turn.start) < turn.end {
+                if arrival.at(window.start) < window.end {
                     due.arrivals[kept as usize] = arrival;
                     kept += 1;
                 } else {
@@ -208,7 +213,7 @@ impl<H: Copy + Default, A: PortAgent<H>> Shard<'_, H, A> {
             host_ports: self.links.len() - self.ports.len(),
             hosts: narrow::<u32>(self.hosts.len()),
             switches: &self.switches,
-            wires: &self.wires,
+            link_table: &self.link_table,
         }
     }
 
@@ -221,7 +226,7 @@ impl<H: Copy + Default, A: PortAgent<H>> Shard<'_, H, A> {
     /// When the last packet that its nodes sent or will send next is at the next node, as far as that is known.
     pub(super) fn arrives_by(&self) -> Time {
         let waiting = self.all_ports().filter(|port| port.is_waiting()).map(Port::drained_at);
-        waiting.chain(self.wires.last_arrival()).max().unwrap_or(Time::ZERO)
+        waiting.chain(self.link_table.last_arrival()).max().unwrap_or(Time::ZERO)
     }
 
     /// What was done here before `end`.

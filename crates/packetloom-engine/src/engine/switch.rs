@@ -13,8 +13,8 @@ mod watchdog;
 use super::Tally;
 use super::agent::PortAgent;
 use super::arrival::Arrival;
+use super::link_table::LinkTable;
 use super::port::Port;
-use super::wires::Wires;
 use crate::link_message::LinkMessage;
 use crate::packet::Kind;
 use crate::packets::{PacketId, Packets};
@@ -96,12 +96,12 @@ impl Switch {
         cut_through: Option<CutThrough>,
         ties: Option<Ties>,
     ) -> Switch {
-        let is_told_nothing = pool.is_none() && control.is_none() && balance.is_none();
-        let goes_on = !returns && traces_from.is_none() && cut_through.is_none();
-        let is_plain = is_told_nothing && goes_on && ties.is_none();
+        let has_no_feedback = pool.is_none() && control.is_none() && balance.is_none();
+        let stores_and_forwards = !returns && traces_from.is_none() && cut_through.is_none();
+        let is_plain = has_no_feedback && stores_and_forwards && ties.is_none();
         let pauses = matches!(control, Some(LinkControl::Pauses(_)));
         Switch {
-            only_pauses: pauses && pool.is_none() && balance.is_none() && goes_on,
+            only_pauses: pauses && pool.is_none() && balance.is_none() && stores_and_forwards,
             is_plain,
             router,
             ports,
@@ -123,7 +123,7 @@ impl Switch {
 
     /// What it has yet to learn of faults it learns sooner.
     pub(super) fn bring_faults_forward(&mut self, now: Time, by: Time) {
-        self.router.come_sooner(now, by);
+        self.router.shift_earlier(now, by);
     }
 
     /// The credit that it owes to its links, if it collects that.
@@ -169,28 +169,28 @@ impl Switch {
         &mut self,
         (start, end): (Time, Time),
         ports: &mut [Port<H, A>],
-        wires: &mut Wires<H>,
+        link_table: &mut LinkTable<H>,
         (arrivals, routed): (&[Arrival], &mut Routed),
         tally: &mut Tally,
     ) {
         let mut reminders = 0;
         if self.is_plain && !A::ACTIVE {
-            self.forward_plainly(arrivals, routed, ports, wires);
+            self.forward_plainly(arrivals, routed, ports, link_table);
         } else if self.control.is_some() || self.balance.is_some() {
-            reminders = self.run_in_order((start, end), (arrivals, routed), ports, wires);
+            reminders = self.run_in_order((start, end), (arrivals, routed), ports, link_table);
         } else if self.ties.is_some() {
-            self.forward_in_turn(start, arrivals, ports, wires);
+            self.forward_in_turn(start, arrivals, ports, link_table);
         } else {
             for arrival in arrivals {
-                self.forward(arrival.at(start), arrival.link(start), arrival.id, ports, wires);
+                self.forward(arrival.at(start), arrival.link(start), arrival.id, ports, link_table);
             }
         }
         tally.packet_hops += arrivals.len() as u64 - reminders;
         tally.events += arrivals.len() as u64;
         if self.next_service < end {
             // What is due in this window is measured before the packets leave that start later.
-            self.measure(Time(end.as_ps() - 1), ports, wires);
-            self.serve(end, ports, wires);
+            self.measure(Time(end.as_ps() - 1), ports, link_table);
+            self.serve(end, ports, link_table);
         }
     }
 
@@ -203,49 +203,49 @@ impl Switch {
         (start, end): (Time, Time),
         (arrivals, routed): (&[Arrival], &mut Routed),
         ports: &mut [Port<H, A>],
-        wires: &mut Wires<H>,
+        link_table: &mut LinkTable<H>,
     ) -> u64 {
         let joins_first = self.pauses().is_some();
-        let reminders = self.route_all(arrivals, routed, &wires.packets, ports);
+        let reminders = self.route_all(arrivals, routed, &link_table.packets, ports);
         let mut routed = routed.as_slice();
         for together in arrivals.chunk_by(|one, other| one.at(start) == other.at(start)) {
             let (outs, rest) = routed.split_at(together.len());
             routed = rest;
             let now = together[0].at(start);
             let last = if joins_first { Time(now.as_ps().saturating_sub(1)) } else { now };
-            self.wake_balancer_until(Time(now.as_ps().saturating_sub(1)), ports, wires);
-            self.depart_until(last, ports, wires);
+            self.wake_balancer_until(Time(now.as_ps().saturating_sub(1)), ports, link_table);
+            self.depart_until(last, ports, link_table);
             let turns;
             let alone: &[usize] = &[0];
             let in_turn = if self.decides_turns(together.len()) {
-                turns = self.turns(together, start, &mut wires.packets);
+                turns = self.turns(together, start, &mut link_table.packets);
                 turns.as_slice()
             } else {
                 alone
             };
             for &nth in in_turn {
                 if !joins_first {
-                    self.depart_until(now, ports, wires);
+                    self.depart_until(now, ports, link_table);
                 }
                 let (id, out) = outs[nth];
                 let link = together[nth].link(start);
-                match LinkMessage::of(wires.packets.get(id)) {
+                match LinkMessage::of(link_table.packets.get(id)) {
                     Some(message) => {
-                        wires.packets.take(id);
-                        self.receive_message(now, link, message, ports, wires);
+                        link_table.packets.take(id);
+                        self.receive_message(now, link, message, ports, link_table);
                     }
                     None if self.balance.is_some() => {
-                        self.balance(now, link, id, ports, wires);
+                        self.balance(now, link, id, ports, link_table);
                     }
-                    None => self.forward_to(now, (link, out), id, ports, wires),
+                    None => self.forward_to(now, (link, out), id, ports, link_table),
                 }
             }
         }
-        self.wake_balancer_until(Time(end.as_ps() - 1), ports, wires);
-        self.depart_until(Time(end.as_ps() - 1), ports, wires);
-        self.schedule_balancer(wires);
-        self.schedule_update(wires);
-        self.schedule_departure(wires);
+        self.wake_balancer_until(Time(end.as_ps() - 1), ports, link_table);
+        self.depart_until(Time(end.as_ps() - 1), ports, link_table);
+        self.schedule_balancer(link_table);
+        self.schedule_update(link_table);
+        self.schedule_departure(link_table);
         reminders
     }
 
@@ -255,12 +255,12 @@ impl Switch {
         start: Time,
         arrivals: &[Arrival],
         ports: &mut [Port<H, A>],
-        wires: &mut Wires<H>,
+        link_table: &mut LinkTable<H>,
     ) {
         for together in arrivals.chunk_by(|one, other| one.at(start) == other.at(start)) {
-            for nth in self.own_turns(together, start, &wires.packets) {
+            for nth in self.own_turns(together, start, &link_table.packets) {
                 let arrival = together[nth];
-                self.forward(arrival.at(start), arrival.link(start), arrival.id, ports, wires);
+                self.forward(arrival.at(start), arrival.link(start), arrival.id, ports, link_table);
             }
         }
     }
@@ -313,26 +313,26 @@ impl Switch {
         arrivals: &[Arrival],
         routed: &mut Routed,
         ports: &mut [Port<H, A>],
-        wires: &mut Wires<H>,
+        link_table: &mut LinkTable<H>,
     ) {
         if arrivals.len() < MANY {
             for &Arrival { id, .. } in arrivals {
-                let out = self.router.port_for(wires.packets.get(id));
-                self.pass_on(id, out, ports, wires);
+                let out = self.router.port_for(link_table.packets.get(id));
+                self.pass_on(id, out, ports, link_table);
             }
             return;
         }
         // What holds of one port holds of all.
         if ports[0].is_straight() {
-            self.route(arrivals, routed, &wires.packets, |out| ports[out as usize].prefetch_straight());
+            self.route(arrivals, routed, &link_table.packets, |out| ports[out as usize].prefetch_straight());
             for &(id, out) in &*routed {
-                ports[out as usize].accept_straight(id, wires);
+                ports[out as usize].accept_straight(id, link_table);
             }
             return;
         }
-        self.route(arrivals, routed, &wires.packets, |out| ports[out as usize].prefetch());
+        self.route(arrivals, routed, &link_table.packets, |out| ports[out as usize].prefetch());
         for &(id, out) in &*routed {
-            self.pass_on(id, out, ports, wires);
+            self.pass_on(id, out, ports, link_table);
         }
     }
 
@@ -360,10 +360,10 @@ impl Switch {
         id: PacketId,
         out: u32,
         ports: &mut [Port<H, A>],
-        wires: &mut Wires<H>,
+        link_table: &mut LinkTable<H>,
     ) {
         let port = &mut ports[out as usize];
-        port.accept(wires.packets.get(id).time, id, wires, None);
+        port.accept(link_table.packets.get(id).time, id, link_table, None);
         self.note_waiting(out, port);
     }
 
@@ -373,10 +373,10 @@ impl Switch {
         link: u32,
         id: PacketId,
         ports: &mut [Port<H, A>],
-        wires: &mut Wires<H>,
+        link_table: &mut LinkTable<H>,
     ) {
-        let out = self.router.port_for(wires.packets.get(id));
-        self.forward_to(now, (link, out), id, ports, wires);
+        let out = self.router.port_for(link_table.packets.get(id));
+        self.forward_to(now, (link, out), id, ports, link_table);
     }
 
     fn forward_to<H: Copy + Default, A: PortAgent<H>>(
@@ -385,13 +385,13 @@ impl Switch {
         way: (u32, u32),
         id: PacketId,
         ports: &mut [Port<H, A>],
-        wires: &mut Wires<H>,
+        link_table: &mut LinkTable<H>,
     ) {
-        if self.only_pauses && !A::ACTIVE && self.pass_at_once(now, way, id, ports, wires) {
+        if self.only_pauses && !A::ACTIVE && self.pass_at_once(now, way, id, ports, link_table) {
             return;
         }
-        if self.take_in(now, way, id, ports, wires) {
-            self.send_on(now, way, id, ports, wires);
+        if self.take_in(now, way, id, ports, link_table) {
+            self.send_on(now, way, id, ports, link_table);
         }
     }
 
@@ -402,17 +402,17 @@ impl Switch {
         (link, out): (u32, u32),
         id: PacketId,
         ports: &mut [Port<H, A>],
-        wires: &mut Wires<H>,
+        link_table: &mut LinkTable<H>,
     ) -> bool {
         if self.control.is_some() {
-            wires.packets.set_ingress(id, link);
+            link_table.packets.set_ingress(id, link);
         }
         if let Some(first) = self.traces_from {
-            let mut tag = wires.packets.tag(id);
+            let mut tag = link_table.packets.tag(id);
             tag.stamp.take(first + out);
-            wires.packets.set_tag(id, tag);
+            link_table.packets.set_tag(id, tag);
         }
-        let packet = wires.packets.get_mut(id);
+        let packet = link_table.packets.get_mut(id);
         if let Some(control) = &mut self.control {
             control.pass(out, packet);
         }
@@ -420,11 +420,11 @@ impl Switch {
             let back = self.ways_back[link as usize];
             ports[back as usize].answer(packet);
         }
-        self.measure(now, ports, wires);
+        self.measure(now, ports, link_table);
         if let Some(pool) = &mut self.pool {
-            pool.used_bytes = ports.iter_mut().map(|port| port.settle(now, wires)).sum();
+            pool.used_bytes = ports.iter_mut().map(|port| port.settle(now, link_table)).sum();
         }
-        self.control.is_none() || self.charge(now, (link, out), id, ports, wires)
+        self.control.is_none() || self.charge(now, (link, out), id, ports, link_table)
     }
 
     /// Has a packet leave that was taken in.
@@ -434,27 +434,27 @@ impl Switch {
         (link, out): (u32, u32),
         id: PacketId,
         ports: &mut [Port<H, A>],
-        wires: &mut Wires<H>,
+        link_table: &mut LinkTable<H>,
     ) {
-        let packet = wires.packets.get_mut(id);
+        let packet = link_table.packets.get_mut(id);
         let port = &mut ports[out as usize];
         if let Some(cut) = &self.cut_through {
             let from = cut.byte_times[link as usize];
             packet.time = port.cut_through_start(from, cut.header_bytes, packet.size_bytes, now);
         }
         if self.control.is_some() {
-            return self.join(now, out, id, ports, wires);
+            return self.join(now, out, id, ports, link_table);
         }
-        self.note_port(now, out, ports, wires);
-        ports[out as usize].accept(now, id, wires, self.pool.as_mut());
+        self.note_port(now, out, ports, link_table);
+        ports[out as usize].accept(now, id, link_table, self.pool.as_mut());
         self.note_waiting(out, &mut ports[out as usize]);
         if self.returns
             && let Some(returned) = ports[out as usize].take_returned()
         {
-            let packet = wires.packets.get_mut(returned);
+            let packet = link_table.packets.get_mut(returned);
             packet.time = now;
             let back = self.router.port_for(packet);
-            ports[back as usize].accept(now, returned, wires, None);
+            ports[back as usize].accept(now, returned, link_table, None);
             self.note_waiting(back, &mut ports[back as usize]);
         }
     }
@@ -475,13 +475,13 @@ impl Switch {
         &mut self,
         end: Time,
         ports: &mut [Port<H, A>],
-        wires: &mut Wires<H>,
+        link_table: &mut LinkTable<H>,
     ) {
         let mut next_service = Time::NEVER;
         self.waiting.retain_mut(|(port, taken_until)| {
             if *taken_until < end {
                 let port = &mut ports[*port as usize];
-                port.serve_until(end, wires);
+                port.serve_until(end, link_table);
                 if !port.is_waiting() {
                     port.delist();
                     return false;
@@ -493,7 +493,7 @@ impl Switch {
         });
         self.next_service = next_service;
         if next_service != Time::NEVER {
-            wires.calendar.wake(self.node, next_service);
+            link_table.calendar.wake(self.node, next_service);
         }
     }
 }

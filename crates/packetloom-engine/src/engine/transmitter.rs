@@ -1,7 +1,7 @@
 //! The sending end of a link: when it is free, how long packets take, and what was put onto it.
 
+use super::link_table::{LinkEnd, LinkTable};
 use super::port::PortCounters;
-use super::wires::{LinkEnd, Wires};
 use crate::fault::{LinkFault, Loss};
 use crate::narrow::narrow;
 use crate::packet::{Kind, Packet};
@@ -84,10 +84,10 @@ impl Transmitter {
         &mut self,
         start: Time,
         id: PacketId,
-        wires: &mut Wires<H>,
+        link_table: &mut LinkTable<H>,
     ) -> u16 {
         debug_assert!(start >= self.busy_until, "two packets at once on a link");
-        let packet = wires.packets.get_mut(id);
+        let packet = link_table.packets.get_mut(id);
         let bytes = u64::from(packet.size_bytes) + u64::from(self.framing_bytes);
         let takes = self.byte_time.of(bytes);
         let arrival = start + self.until_seen(packet.size_bytes, takes) + self.latency;
@@ -95,7 +95,7 @@ impl Transmitter {
         self.sent.0 += 1;
         self.sent.1 += u64::from(packet.size_bytes);
         let data_bytes = if packet.kind == Kind::Data { packet.size_bytes } else { 0 };
-        let late = wires.carry(self.end, (start, arrival), bytes, takes, id);
+        let late = link_table.carry(self.end, (start, arrival), bytes, takes, id);
         self.busy_until = start + takes + late;
         data_bytes
     }
@@ -113,14 +113,14 @@ impl Transmitter {
         counts: Counts,
         end: Time,
         on_link: &[&Packet<H>],
-        wires: &Wires<H>,
+        link_table: &LinkTable<H>,
     ) -> PortCounters {
         let mut counters = PortCounters::of(self.sent, counts);
         let mut not_yet = |size_bytes: u16| {
             counters.packets -= 1;
             counters.bytes -= u64::from(size_bytes);
         };
-        let fault = wires.fault(self.end);
+        let fault = link_table.fault(self.end);
         for &&Packet { time: arrives, size_bytes, .. } in on_link {
             let seen = self.until_seen(size_bytes, self.time_for(size_bytes.into()));
             let in_time = || arrives.since(self.latency).since(seen);

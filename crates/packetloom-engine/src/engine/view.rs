@@ -3,10 +3,10 @@
 
 use super::PortRecords;
 use super::agent::PortAgent;
+use super::link_table::LinkTable;
 use super::partition::FarEnd;
 use super::port::{Port, PortCounters};
 use super::switch::{Balance, Switch};
-use super::wires::Wires;
 use crate::packet::{Ecn, Packet};
 use crate::queue::{CLASSES, PauseRecord};
 use crate::record::{Captured, QueueRecorder, Segment};
@@ -26,7 +26,7 @@ pub(super) struct View<'a, H, A> {
     /// How many of the shard's nodes are hosts. They come before the switches.
     pub(super) hosts: u32,
     pub(super) switches: &'a [Switch],
-    pub(super) wires: &'a Wires<H>,
+    pub(super) link_table: &'a LinkTable<H>,
 }
 
 impl<'a, H, A> View<'a, H, A> {
@@ -48,14 +48,14 @@ pub(super) fn counters<H: Copy + Default, A: PortAgent<H>>(
     far_ends: &[FarEnd],
     end: Time,
 ) -> Vec<PortCounters> {
-    let on_links: Vec<_> = views.iter().map(|view| view.wires.on_links()).collect();
+    let on_links: Vec<_> = views.iter().map(|view| view.link_table.on_links()).collect();
     let mut all = vec![PortCounters::default(); far_ends.len()];
     for view in views {
         for (port, link) in view.ports() {
             let FarEnd { shard: far, node, link: number } = far_ends[link as usize];
             let on_link = on_links[far as usize].to((node, number)).iter();
-            let on_link: Vec<_> = on_link.map(|&id| views[far as usize].wires.packets.get(id)).collect();
-            all[link as usize] = port.counters(end, &on_link, view.wires);
+            let on_link: Vec<_> = on_link.map(|&id| views[far as usize].link_table.packets.get(id)).collect();
+            all[link as usize] = port.counters(end, &on_link, view.link_table);
         }
     }
     all
@@ -74,7 +74,7 @@ pub(super) fn port_records<H: Copy + Default, A: PortAgent<H>>(
     for (view, queues) in views.iter().zip(queues) {
         for ((port, link), queue) in view.ports().zip(queues) {
             let row = &mut rows[link as usize];
-            (row.1, row.2) = (queue, port.sent(view.wires).cloned());
+            (row.1, row.2) = (queue, port.sent(view.link_table).cloned());
         }
     }
     rows
@@ -89,7 +89,7 @@ pub(super) fn captured<H: Copy + Default, A: PortAgent<H>>(
     let mut all = Vec::new();
     for view in views {
         for (port, link) in view.ports() {
-            let packets = port.captured(end, view.wires);
+            let packets = port.captured(end, view.link_table);
             let noted = |(at, packet): &(Time, Packet<H>)| note(*at, packet, segment(packet));
             all.extend(packets.map(|packets| (link as usize, packets.iter().map(noted).collect())));
         }

@@ -1,8 +1,8 @@
-//! The threads of a crew, and how it exchanges messages with them. Messages do not have the transport's type, so
+//! The threads of a pool, and how it exchanges messages with them. Messages do not have the transport's type, so
 //! channels and threads are compiled once and not for each transport.
 
-use super::crew::Turn;
 use super::endpoint::FlowStatus;
+use super::thread_pool::Window;
 use cpu_time::ThreadTime;
 use std::any::Any;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -17,20 +17,20 @@ const LOOKS: u32 = if cfg!(debug_assertions) { 10 } else { 2_000 };
 
 /// What a thread works on.
 pub(super) trait Job: Send {
-    /// Processes a window with the basket's contents, and puts the results into the basket.
-    fn take_turn(&mut self, turn: Turn, basket: &mut dyn Any);
+    /// Processes a window with the message's contents, and puts the results into the message.
+    fn process(&mut self, window: Window, shard_message: &mut dyn Any);
 
     /// The status of its unfinished flows, in no order.
     fn statuses(&self) -> Vec<FlowStatus>;
 }
 
-/// A basket that a worker gets and returns, so that no turn allocates.
-type Basket = Box<dyn Any + Send>;
+/// A message that a worker gets and returns, so that no window allocates.
+type ShardMessage = Box<dyn Any + Send>;
 
 /// What a worker has to do.
 enum Order {
     /// To take its shard through a window.
-    Turn(Turn, Basket),
+    Window(Window, ShardMessage),
     /// To report the status of its hosts' flows.
     Statuses,
 }
@@ -38,19 +38,19 @@ enum Order {
 /// A thread with a job of its own.
 pub(super) struct Worker<'scope> {
     orders: Sender<Order>,
-    done: Receiver<Basket>,
+    done: Receiver<ShardMessage>,
     statuses: Receiver<Vec<FlowStatus>>,
     /// Ends when there are no more orders, with the processor time that it took.
     thread: ScopedJoinHandle<'scope, Duration>,
 }
 
 impl Worker<'_> {
-    pub(super) fn begin_turn(&self, turn: Turn, basket: Basket) {
-        self.order(Order::Turn(turn, basket));
+    pub(super) fn begin(&self, window: Window, shard_message: ShardMessage) {
+        self.order(Order::Window(window, shard_message));
     }
 
-    /// Waits for the basket of the turn that was begun.
-    pub(super) fn end_turn(&self) -> Basket {
+    /// Waits for the message of the window that was begun.
+    pub(super) fn finish(&self) -> ShardMessage {
         receive(&self.done).expect("a worker that did not panic answers")
     }
 
@@ -81,9 +81,9 @@ pub(super) fn hire<'scope>(scope: &'scope Scope<'scope, '_>, job: &'scope mut dy
         let clock = ThreadTime::now();
         while let Some(order) = receive(&next) {
             let is_received = match order {
-                Order::Turn(turn, mut basket) => {
-                    job.take_turn(turn, &mut *basket);
-                    report.send(basket).is_ok()
+                Order::Window(window, mut shard_message) => {
+                    job.process(window, &mut *shard_message);
+                    report.send(shard_message).is_ok()
                 }
                 Order::Statuses => answer.send(job.statuses()).is_ok(),
             };

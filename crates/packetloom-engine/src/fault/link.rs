@@ -1,7 +1,7 @@
 //! A link that loses packets, or is slow.
 
 use crate::random::{Purpose, Stream};
-use crate::topology::sooner;
+use crate::topology::shifted_earlier;
 use crate::units::{ByteTime, Time};
 
 /// How a packet was lost on a link.
@@ -26,8 +26,8 @@ pub struct Slow {
 
 impl Slow {
     /// What has yet to come comes sooner.
-    pub fn come_sooner(&mut self, now: Time, by: Time) {
-        (self.from, self.until) = (sooner(self.from, now, by), sooner(self.until, now, by));
+    pub fn shift_earlier(&mut self, now: Time, by: Time) {
+        (self.from, self.until) = (shifted_earlier(self.from, now, by), shifted_earlier(self.until, now, by));
     }
 }
 
@@ -146,11 +146,11 @@ impl LinkFault {
     }
 
     /// What has yet to happen to the link comes sooner.
-    pub fn come_sooner(&mut self, now: Time, by: Time) {
+    pub fn shift_earlier(&mut self, now: Time, by: Time) {
         for (from, until) in &mut self.down {
-            (*from, *until) = (sooner(*from, now, by), sooner(*until, now, by));
+            (*from, *until) = (shifted_earlier(*from, now, by), shifted_earlier(*until, now, by));
         }
-        self.slow.iter_mut().chain(&mut self.pace).for_each(|slow| slow.come_sooner(now, by));
+        self.slow.iter_mut().chain(&mut self.pace).for_each(|slow| slow.shift_earlier(now, by));
     }
 
     /// When the late packet started that arrives then, if there is one.

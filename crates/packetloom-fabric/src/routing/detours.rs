@@ -5,7 +5,7 @@
 
 use crate::flow::HostId;
 use crate::narrow::exact;
-use crate::topology::sooner;
+use crate::topology::shifted_earlier;
 use crate::topology::{Routes, Topology};
 use crate::units::Time;
 use std::collections::{BTreeMap, BTreeSet};
@@ -45,8 +45,8 @@ impl Detours {
     }
 
     /// What is yet to be learned is learned sooner.
-    pub(super) fn come_sooner(&mut self, now: Time, by: Time) {
-        self.known.iter_mut().for_each(|(at, _)| *at = sooner(*at, now, by));
+    pub(super) fn shift_earlier(&mut self, now: Time, by: Time) {
+        self.known.iter_mut().for_each(|(at, _)| *at = shifted_earlier(*at, now, by));
     }
 
     /// The shortest paths from each time on.

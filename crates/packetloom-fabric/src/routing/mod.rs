@@ -27,7 +27,7 @@ use crate::narrow::narrow;
 use crate::packet::Packet;
 use crate::random::{Purpose, Stream, mix};
 use crate::spec::{self, ALWAYS, Complaint, Component, Fallback, Kind, Made, Param, Values, anything};
-use crate::topology::{KnownRates, Node, PathNumber, Reach, Routes, Topology, sooner};
+use crate::topology::{KnownRates, Node, PathNumber, Reach, Routes, Topology, shifted_earlier};
 use crate::units::Time;
 use balancing::Home;
 use ns3::Ns3Hash;
@@ -590,11 +590,14 @@ impl Router {
 
     /// What is yet to be learned of dead links is learned sooner. What is known of rates stays as it is: a router by
     /// rates must not be asked.
-    pub fn come_sooner(&mut self, now: Time, by: Time) {
+    pub fn shift_earlier(&mut self, now: Time, by: Time) {
         match &mut self.policy {
-            Policy::Learning(learning) => learning.detours.come_sooner(now, by),
+            Policy::Learning(learning) => learning.detours.shift_earlier(now, by),
             Policy::Table(table) => {
-                let known = table.known.iter().map(|(at, routes)| (sooner(*at, now, by), Arc::clone(routes)));
+                let known = table
+                    .known
+                    .iter()
+                    .map(|(at, routes)| (shifted_earlier(*at, now, by), Arc::clone(routes)));
                 table.known = known.collect();
             }
             _ => {}

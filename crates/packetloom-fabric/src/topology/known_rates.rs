@@ -7,6 +7,6 @@ use std::collections::BTreeMap;
 pub type KnownRates = Vec<(Time, BTreeMap<usize, Rate>)>;
 
 /// A moment that comes sooner, if it is still to come.
-pub fn sooner(at: Time, now: Time, by: Time) -> Time {
+pub fn shifted_earlier(at: Time, now: Time, by: Time) -> Time {
     if at > now && at != Time::NEVER { at.since(by).max(now) } else { at }
 }

@@ -27,7 +27,7 @@ mod star;
 pub mod testing;
 
 pub use best::{Hop, best_fct, hops};
-pub use known_rates::{KnownRates, sooner};
+pub use known_rates::{KnownRates, shifted_earlier};
 pub use link::{Forwarding, SLOWEST};
 pub use processing::{MessageCosts, Processing};
 pub use retry::LinkRetry;

@@ -369,7 +369,7 @@ impl Workload {
         let id = self.next_id;
         assert!(id < self.end_id, "more flows than can be numbered");
         self.next_id += 1;
-        Some(start.numbered(id).sooner(self.skipped))
+        Some(start.numbered(id).shifted_earlier(self.skipped))
     }
 
     /// Has all that goes by the clock come so much sooner than it would, as that time is skipped.

@@ -68,7 +68,7 @@ impl Start {
     }
 
     /// The same, so much sooner.
-    pub(super) fn sooner(mut self, time: Time) -> Start {
+    pub(super) fn shifted_earlier(mut self, time: Time) -> Start {
         let earlier = |at: Time| if at == Time::NEVER { at } else { at.since(time) };
         let (Start::Flow(flow) | Start::Query(Query { flow, .. })) = &mut self;
         (flow.start, flow.deadline) = (earlier(flow.start), earlier(flow.deadline));

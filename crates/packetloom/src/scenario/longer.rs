@@ -17,7 +17,7 @@ impl Case {
     /// it is let (a file has the flows it has), or a fault comes or goes at a time.
     #[must_use]
     pub fn longer(&self, times: u64) -> Option<Case> {
-        if !self.workloads.iter().any(goes_on) || self.faults.iter().any(is_timed) {
+        if !self.workloads.iter().any(continues) || self.faults.iter().any(is_timed) {
             return None;
         }
         let mut case = self.clone();
@@ -31,7 +31,7 @@ impl Case {
     }
 }
 
-fn goes_on(source: &Values) -> bool {
+fn continues(source: &Values) -> bool {
     is_of(source, ENDLESS) && source.entries.get("background") != Some(&Value::Flag(true))
 }
 

@@ -253,8 +253,8 @@ impl Setting {
         }
         outcome.pulls = pulls;
         // Senders that are not done keep their state until the run ends, whether anything happens or not.
-        let goes_on = has_open_flows && is_wanted && outcome.stalled.is_none();
-        let end_of_samples = if goes_on { max_time } else { outcome.simulated };
+        let continues = has_open_flows && is_wanted && outcome.stalled.is_none();
+        let end_of_samples = if continues { max_time } else { outcome.simulated };
         outcome.flow_samples = engine.flow_samples(end_of_samples);
         outcome.warnings.extend(watched.and_then(|watched| unsampled(&watched, &outcome.flows)));
         outcome.reordering = measures_order.then(|| engine.reordering());

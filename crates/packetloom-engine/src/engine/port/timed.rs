@@ -6,7 +6,7 @@
 
 use super::{Discipline, Port};
 use crate::engine::agent::PortAgent;
-use crate::engine::wires::Wires;
+use crate::engine::link_table::LinkTable;
 use crate::packets::{PacketId, Packets};
 use crate::queue::{Buffer, Env, Holds};
 use crate::units::Time;
@@ -19,10 +19,10 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
     }
 
     /// Takes a packet at such a port.
-    pub(super) fn accept_timed(&mut self, now: Time, id: PacketId, wires: &mut Wires<H>) {
-        self.serve_through(now, wires);
+    pub(super) fn accept_timed(&mut self, now: Time, id: PacketId, link_table: &mut LinkTable<H>) {
+        self.serve_through(now, link_table);
         let Discipline::Buffered(Buffer::CreditLimiter(queue)) = &mut self.discipline else { return };
-        let packet = wires.packets.get(id);
+        let packet = link_table.packets.get(id);
         let is_free = queue.is_idle() || (!self.waiting && self.line.busy_until <= now);
         let start = packet.time.max(now);
         let was_idle = queue.is_idle();
@@ -32,13 +32,13 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
                 self.line.busy_until = now;
                 self.listed = false;
             }
-            return self.send(start, id, wires);
+            return self.send(start, id, link_table);
         }
-        let (packets, random, counts) = (&mut wires.packets, &mut self.random, &mut self.counters);
+        let (packets, random, counts) = (&mut link_table.packets, &mut self.random, &mut self.counters);
         queue.put(id, None, &mut Env { now, packets, random, counts, serving_bytes: 0 });
         self.waiting = queue.queued().packets > 0;
         if self.waiting && is_free && !was_idle {
-            self.line.busy_until = queue.wait(&wires.packets);
+            self.line.busy_until = queue.wait(&link_table.packets);
         }
         self.note(now);
     }

@@ -2,8 +2,8 @@
 
 use super::Switch;
 use crate::engine::agent::PortAgent;
+use crate::engine::link_table::LinkTable;
 use crate::engine::port::Port;
-use crate::engine::wires::Wires;
 use crate::narrow::narrow;
 use crate::packet::{Kind, Packet};
 use crate::packet_tag::Tag;
@@ -54,7 +54,7 @@ struct Queues<'a, H, A> {
     /// Whether packets leave in order of time, as the switch has to know of each departure.
     in_order: bool,
     ports: &'a mut [Port<H, A>],
-    wires: &'a mut Wires<H>,
+    link_table: &'a mut LinkTable<H>,
 }
 
 impl<H: Copy + Default, A: PortAgent<H>> Look for Queues<'_, H, A> {
@@ -62,9 +62,9 @@ impl<H: Copy + Default, A: PortAgent<H>> Look for Queues<'_, H, A> {
         let port = &mut self.ports[port as usize];
         // Otherwise what it sees would depend on when the port was served last, and so on the window.
         if self.in_order {
-            port.queued_bytes_at(self.now, self.wires)
+            port.queued_bytes_at(self.now, self.link_table)
         } else {
-            port.settle(self.now, self.wires)
+            port.settle(self.now, self.link_table)
         }
     }
 
@@ -81,31 +81,31 @@ impl Switch {
         link: u32,
         id: PacketId,
         ports: &mut [Port<H, A>],
-        wires: &mut Wires<H>,
+        link_table: &mut LinkTable<H>,
     ) {
-        let passing = self.passing(now, id, wires);
-        self.measure(now, ports, wires);
-        match self.decide(&passing, ports, wires) {
-            Some(Pass::By(out)) => self.forward_to(now, (link, out), id, ports, wires),
+        let passing = self.passing(now, id, link_table);
+        self.measure(now, ports, link_table);
+        match self.decide(&passing, ports, link_table) {
+            Some(Pass::By(out)) => self.forward_to(now, (link, out), id, ports, link_table),
             // What is held takes its place in the buffer, and goes down to its host by the only way.
             Some(Pass::Held) => {
-                wires.packets.set_ingress(id, link);
-                if !self.take_in(now, (link, passing.ecmp), id, ports, wires)
+                link_table.packets.set_ingress(id, link);
+                if !self.take_in(now, (link, passing.ecmp), id, ports, link_table)
                     && let Some(balance) = &mut self.balance
                 {
                     balance.balancer.forget(&passing);
                 }
             }
             Some(Pass::Taken) => {
-                wires.packets.take(id);
+                link_table.packets.take(id);
             }
             None => {}
         }
-        self.act(now, ports, wires);
+        self.act(now, ports, link_table);
     }
 
-    fn passing<H: Copy + Default>(&mut self, now: Time, id: PacketId, wires: &Wires<H>) -> Passing {
-        let packet = wires.packets.get(id);
+    fn passing<H: Copy + Default>(&mut self, now: Time, id: PacketId, link_table: &LinkTable<H>) -> Passing {
+        let packet = link_table.packets.get(id);
         let ecmp = self.router.port_for(packet);
         Passing {
             id,
@@ -127,17 +127,17 @@ impl Switch {
         &mut self,
         passing: &Passing,
         ports: &mut [Port<H, A>],
-        wires: &mut Wires<H>,
+        link_table: &mut LinkTable<H>,
     ) -> Option<Pass> {
         let in_order = self.control.is_some();
         let balance = self.balance.as_mut()?;
         let (id, now) = (passing.id, passing.now);
         let ways = self.router.ways(passing.dst, now);
-        let mut tag = wires.packets.tag(id);
+        let mut tag = link_table.packets.tag(id);
         let stamp = tag.stamp;
-        let mut look = Queues { now, in_order, ports, wires };
+        let mut look = Queues { now, in_order, ports, link_table };
         let pass = balance.balancer.pass(passing, &mut tag, ways, &mut look, &mut balance.actions);
-        wires.packets.set_tag(id, Tag { stamp, ..tag });
+        link_table.packets.set_tag(id, Tag { stamp, ..tag });
         balance.notices -= i64::from(pass == Pass::Taken);
         Some(pass)
     }
@@ -147,20 +147,20 @@ impl Switch {
         &mut self,
         now: Time,
         ports: &mut [Port<H, A>],
-        wires: &mut Wires<H>,
+        link_table: &mut LinkTable<H>,
     ) {
         let Some(balance) = &mut self.balance else { return };
         let mut actions = std::mem::take(&mut balance.actions);
         for (id, out) in actions.released.drain(..) {
-            wires.packets.get_mut(id).time = now;
-            let link = wires.packets.ingress(id);
-            self.depart_before_joining(now, ports, wires);
-            self.send_on(now, (link, out), id, ports, wires);
+            link_table.packets.get_mut(id).time = now;
+            let link = link_table.packets.ingress(id);
+            self.depart_before_joining(now, ports, link_table);
+            self.send_on(now, (link, out), id, ports, link_table);
         }
         let made = narrow::<i64>(actions.notices.len());
         for notice in actions.notices.drain(..) {
-            self.depart_before_joining(now, ports, wires);
-            self.send_notice(now, notice, ports, wires);
+            self.depart_before_joining(now, ports, link_table);
+            self.send_notice(now, notice, ports, link_table);
         }
         if let Some(balance) = &mut self.balance {
             balance.notices += made;
@@ -173,10 +173,10 @@ impl Switch {
         &mut self,
         now: Time,
         ports: &mut [Port<H, A>],
-        wires: &mut Wires<H>,
+        link_table: &mut LinkTable<H>,
     ) {
         if self.pauses().is_none() {
-            self.depart_until(now, ports, wires);
+            self.depart_until(now, ports, link_table);
         }
     }
 
@@ -185,19 +185,19 @@ impl Switch {
         now: Time,
         notice: Notice,
         ports: &mut [Port<H, A>],
-        wires: &mut Wires<H>,
+        link_table: &mut LinkTable<H>,
     ) {
         let Notice { flow, subflow: path, src, dst, tag, size_bytes } = notice;
         let kind = Kind::Notice;
         let packet = Packet { time: now, flow, path, src, dst, size_bytes, kind, ..Packet::default() };
         let out = self.router.port_for(&packet);
-        let id = wires.packets.add(packet);
-        wires.packets.set_tag(id, tag);
+        let id = link_table.packets.add(packet);
+        link_table.packets.set_tag(id, tag);
         if self.control.is_some() {
-            return self.join(now, out, id, ports, wires);
+            return self.join(now, out, id, ports, link_table);
         }
-        self.note_port(now, out, ports, wires);
-        ports[out as usize].accept(now, id, wires, self.pool.as_mut());
+        self.note_port(now, out, ports, link_table);
+        ports[out as usize].accept(now, id, link_table, self.pool.as_mut());
         self.note_waiting(out, &mut ports[out as usize]);
     }
 
@@ -206,22 +206,22 @@ impl Switch {
         &mut self,
         last: Time,
         ports: &mut [Port<H, A>],
-        wires: &mut Wires<H>,
+        link_table: &mut LinkTable<H>,
     ) {
         while let Some(balance) = self.balance.as_mut().filter(|balance| balance.balancer.next_at() <= last) {
             let now = balance.balancer.next_at();
             balance.balancer.wake(now, &mut balance.actions);
-            self.measure(now, ports, wires);
-            self.depart_until(Time(now.as_ps().saturating_sub(1)), ports, wires);
-            self.act(now, ports, wires);
+            self.measure(now, ports, link_table);
+            self.depart_until(Time(now.as_ps().saturating_sub(1)), ports, link_table);
+            self.act(now, ports, link_table);
         }
     }
 
     /// Has the switch woken when its balancer has something to do.
-    pub(super) fn schedule_balancer<H: Copy + Default>(&self, wires: &mut Wires<H>) {
+    pub(super) fn schedule_balancer<H: Copy + Default>(&self, link_table: &mut LinkTable<H>) {
         let next = self.balance.as_ref().map_or(Time::NEVER, |balance| balance.balancer.next_at());
         if next != Time::NEVER {
-            wires.calendar.wake(self.node, next);
+            link_table.calendar.wake(self.node, next);
         }
     }
 }

@@ -3,8 +3,8 @@
 use super::updates::Updates;
 use super::{LinkControl, Switch};
 use crate::engine::agent::PortAgent;
+use crate::engine::link_table::LinkTable;
 use crate::engine::port::Port;
-use crate::engine::wires::Wires;
 use crate::link_message::LinkMessage;
 use crate::packet::{Kind, Packet};
 use crate::queue::{Departure, Loans};
@@ -103,20 +103,20 @@ impl Switch {
         &mut self,
         last: Time,
         ports: &mut [Port<H, A>],
-        wires: &mut Wires<H>,
+        link_table: &mut LinkTable<H>,
     ) {
         let mut moment = Time::ZERO;
         loop {
             let next_at = self.departures.next_at();
             let due = self.credits().and_then(|credits| credits.next_at(moment));
             if let Some(at) = due.filter(|&at| at <= last && next_at > at) {
-                self.return_credits(at, ports, wires);
+                self.return_credits(at, ports, link_table);
                 continue;
             }
             if next_at > last {
                 return;
             }
-            if let Some((now, departure)) = self.depart_next(ports, wires)
+            if let Some((now, departure)) = self.depart_next(ports, link_table)
                 && let Some(credits) = self.credits()
             {
                 moment = now;
@@ -131,23 +131,23 @@ impl Switch {
         &mut self,
         now: Time,
         ports: &mut [Port<H, A>],
-        wires: &mut Wires<H>,
+        link_table: &mut LinkTable<H>,
     ) {
         let Some(credits) = self.credits() else { return };
         let message_bytes = credits.message_bytes;
         for (from, message) in credits.take(now) {
-            let id = wires.packets.add(Packet { time: now, ..message.packet(message_bytes) });
+            let id = link_table.packets.add(Packet { time: now, ..message.packet(message_bytes) });
             let back = self.ways_back[from as usize];
-            ports[back as usize].accept(now, id, wires, None);
+            ports[back as usize].accept(now, id, link_table, None);
             self.note_joined(back, &mut ports[back as usize]);
         }
     }
 
     /// Has the switch woken when its next update is due.
-    pub(super) fn schedule_update<H: Copy + Default>(&mut self, wires: &mut Wires<H>) {
+    pub(super) fn schedule_update<H: Copy + Default>(&mut self, link_table: &mut LinkTable<H>) {
         let node = self.node;
         if let Some(at) = self.credits().and_then(|credits| credits.owed()?.next_at()) {
-            wires.calendar.wake(node, at);
+            link_table.calendar.wake(node, at);
         }
     }
 }

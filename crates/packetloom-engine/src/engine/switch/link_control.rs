@@ -4,8 +4,8 @@ use super::Switch;
 use super::credits::Credits;
 use super::pauses::Pauses;
 use crate::engine::agent::PortAgent;
+use crate::engine::link_table::LinkTable;
 use crate::engine::port::Port;
-use crate::engine::wires::Wires;
 use crate::link_message::LinkMessage;
 use crate::packet::Packet;
 use crate::packets::PacketId;
@@ -38,7 +38,7 @@ impl Switch {
         link: u32,
         message: LinkMessage,
         ports: &mut [Port<H, A>],
-        wires: &mut Wires<H>,
+        link_table: &mut LinkTable<H>,
     ) {
         match message {
             LinkMessage::Credit { bytes, .. } => {
@@ -47,17 +47,17 @@ impl Switch {
                 {
                     return;
                 }
-                self.deliver_message(now, link, message, ports, wires);
+                self.deliver_message(now, link, message, ports, link_table);
             }
             LinkMessage::Pause { class, .. } => {
-                self.deliver_message(now, link, message, ports, wires);
+                self.deliver_message(now, link, message, ports, link_table);
                 let rate = ports[self.ways_back[link as usize] as usize].rate();
-                wires.remind_of_end((self.node, link), now, message, rate);
-                self.watch(now, link, class, ports, wires);
+                link_table.remind_of_end((self.node, link), now, message, rate);
+                self.watch(now, link, class, ports, link_table);
             }
-            LinkMessage::PauseOver { .. } => self.deliver_message(now, link, message, ports, wires),
-            LinkMessage::Watchdog { class } => self.look_after(now, link, class, ports, wires),
-            LinkMessage::PauseEnds { class } => self.prolong(now, link, class, ports, wires),
+            LinkMessage::PauseOver { .. } => self.deliver_message(now, link, message, ports, link_table),
+            LinkMessage::Watchdog { class } => self.look_after(now, link, class, ports, link_table),
+            LinkMessage::PauseEnds { class } => self.prolong(now, link, class, ports, link_table),
         }
     }
 
@@ -67,10 +67,10 @@ impl Switch {
         link: u32,
         message: LinkMessage,
         ports: &mut [Port<H, A>],
-        wires: &mut Wires<H>,
+        link_table: &mut LinkTable<H>,
     ) {
         let back = self.ways_back[link as usize];
-        ports[back as usize].receive_message(now, 0, message, wires);
+        ports[back as usize].receive_message(now, 0, message, link_table);
         self.note_joined(back, &mut ports[back as usize]);
     }
 
@@ -81,15 +81,15 @@ impl Switch {
         out: u32,
         id: PacketId,
         ports: &mut [Port<H, A>],
-        wires: &mut Wires<H>,
+        link_table: &mut LinkTable<H>,
     ) {
         let port = &mut ports[out as usize];
-        let packet = wires.packets.get(id);
-        let left = if port.is_open(now, packet) { departure(id, &wires.packets) } else { None };
+        let packet = link_table.packets.get(id);
+        let left = if port.is_open(now, packet) { departure(id, &link_table.packets) } else { None };
         let has_waited = port.is_waiting();
-        port.accept(now, id, wires, None);
+        port.accept(now, id, link_table, None);
         match left {
-            Some(left) => self.discharge(now, left, ports, wires),
+            Some(left) => self.discharge(now, left, ports, link_table),
             // When its next packet can leave is known, and does not depend on what comes behind.
             None if has_waited && port.is_waiting() => {}
             None => self.note_joined(out, &mut ports[out as usize]),
@@ -114,11 +114,11 @@ impl Switch {
     pub(super) fn depart_next<H: Copy + Default, A: PortAgent<H>>(
         &mut self,
         ports: &mut [Port<H, A>],
-        wires: &mut Wires<H>,
+        link_table: &mut LinkTable<H>,
     ) -> Option<(Time, Departure)> {
         let number = self.departures.take()?;
         let port = &mut ports[number as usize];
-        let departure = port.depart(wires);
+        let departure = port.depart(link_table);
         port.list();
         if port.is_waiting() {
             self.departures.add(number, port.free_at());
@@ -127,10 +127,10 @@ impl Switch {
     }
 
     /// Has the switch woken when the next packet leaves, in a window to come.
-    pub(super) fn schedule_departure<H: Copy + Default>(&mut self, wires: &mut Wires<H>) {
+    pub(super) fn schedule_departure<H: Copy + Default>(&mut self, link_table: &mut LinkTable<H>) {
         let at = self.departures.next_at();
         if at != Time::NEVER && at != self.woken_for {
-            wires.calendar.wake(self.node, at);
+            link_table.calendar.wake(self.node, at);
         }
         self.woken_for = at;
     }
@@ -141,12 +141,12 @@ impl Switch {
         &mut self,
         last: Time,
         ports: &mut [Port<H, A>],
-        wires: &mut Wires<H>,
+        link_table: &mut LinkTable<H>,
     ) {
         match self.control {
-            Some(LinkControl::Credits(_)) => self.depart_with_credits(last, ports, wires),
+            Some(LinkControl::Credits(_)) => self.depart_with_credits(last, ports, link_table),
             Some(LinkControl::Pauses(_)) if self.departures.next_at() <= last => {
-                self.depart_with_pauses(last, ports, wires);
+                self.depart_with_pauses(last, ports, link_table);
             }
             _ => {}
         }

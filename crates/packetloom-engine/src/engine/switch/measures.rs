@@ -2,8 +2,8 @@
 
 use super::Switch;
 use crate::engine::agent::PortAgent;
+use crate::engine::link_table::LinkTable;
 use crate::engine::port::Port;
-use crate::engine::wires::Wires;
 use crate::units::Time;
 
 impl Switch {
@@ -13,11 +13,11 @@ impl Switch {
         &mut self,
         now: Time,
         ports: &mut [Port<H, A>],
-        wires: &mut Wires<H>,
+        link_table: &mut LinkTable<H>,
     ) {
         let Some(thresholds) = self.pool.as_mut().and_then(|pool| pool.thresholds.as_mut()) else { return };
         while let Some((at, port)) = thresholds.due(now) {
-            ports.iter_mut().for_each(|port| _ = port.settle(at, wires));
+            ports.iter_mut().for_each(|port| _ = port.settle(at, link_table));
             thresholds.measure(port, now, |of, tell| ports[of].queues(tell));
         }
     }
@@ -29,14 +29,14 @@ impl Switch {
         now: Time,
         out: u32,
         ports: &mut [Port<H, A>],
-        wires: &mut Wires<H>,
+        link_table: &mut LinkTable<H>,
     ) {
         let Some(pool) = &mut self.pool else { return };
         pool.port = out;
         if let Some(thresholds) =
             pool.thresholds.as_mut().filter(|thresholds| thresholds.is_new(out as usize))
         {
-            ports.iter_mut().for_each(|port| _ = port.settle(now, wires));
+            ports.iter_mut().for_each(|port| _ = port.settle(now, link_table));
             thresholds.begin(out as usize, now, |of, tell| ports[of].queues(tell));
         }
     }

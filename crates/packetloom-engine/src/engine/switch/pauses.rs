@@ -5,8 +5,8 @@ use super::ties::{Tied, Ties};
 use super::{LinkControl, Switch, watchdog};
 use crate::engine::agent::PortAgent;
 use crate::engine::arrival::Arrival;
+use crate::engine::link_table::LinkTable;
 use crate::engine::port::Port;
-use crate::engine::wires::Wires;
 use crate::link_message::{LinkMessage, PauseOrigin};
 use crate::narrow::narrow;
 use crate::packet::{Kind, Packet};
@@ -155,14 +155,14 @@ impl Switch {
         (link, out): (u32, u32),
         id: PacketId,
         ports: &mut [Port<H, A>],
-        wires: &mut Wires<H>,
+        link_table: &mut LinkTable<H>,
     ) -> bool {
         let (Some(pauses), port) = (self.pauses(), &mut ports[out as usize]) else { return false };
-        let packet = wires.packets.get(id);
+        let packet = link_table.packets.get(id);
         let passes = |class| pauses.memory.passes(link, class, packet.size_bytes);
         let goes = port.is_open_unseen(now, packet) && charged_class(packet).is_none_or(passes);
         if goes {
-            port.send_at_once(now, id, wires);
+            port.send_at_once(now, id, link_table);
         }
         goes
     }
@@ -174,23 +174,23 @@ impl Switch {
         (link, out): (u32, u32),
         id: PacketId,
         ports: &mut [Port<H, A>],
-        wires: &mut Wires<H>,
+        link_table: &mut LinkTable<H>,
     ) -> bool {
         let Some(pauses) = self.pauses_mut() else { return true };
-        let packet = wires.packets.get(id);
+        let packet = link_table.packets.get(id);
         let (Some(class), size_bytes) = (charged_class(packet), packet.size_bytes) else { return true };
         if watchdog::drops(&ports[out as usize], packet) {
-            ports[out as usize].refuse(id, wires);
+            ports[out as usize].refuse(id, link_table);
             return false;
         }
         let waiting = ports[out as usize].class_bytes(class);
         let (has_room, signals) = pauses.memory.arrive(link, class, size_bytes, waiting);
         if signals != Signals::default() {
             let origin = pauses.origin(class, out, ports);
-            self.signal(now, link, signals, origin, ports, wires);
+            self.signal(now, link, signals, origin, ports, link_table);
         }
         if !has_room {
-            ports[out as usize].refuse(id, wires);
+            ports[out as usize].refuse(id, link_table);
         }
         has_room
     }
@@ -201,11 +201,11 @@ impl Switch {
         &mut self,
         last: Time,
         ports: &mut [Port<H, A>],
-        wires: &mut Wires<H>,
+        link_table: &mut LinkTable<H>,
     ) {
         while self.departures.next_at() <= last {
-            let Some((now, left)) = self.depart_next(ports, wires) else { continue };
-            self.discharge(now, left, ports, wires);
+            let Some((now, left)) = self.depart_next(ports, link_table) else { continue };
+            self.discharge(now, left, ports, link_table);
         }
     }
 
@@ -215,12 +215,12 @@ impl Switch {
         now: Time,
         left: Departure,
         ports: &mut [Port<H, A>],
-        wires: &mut Wires<H>,
+        link_table: &mut LinkTable<H>,
     ) {
         let Some(pauses) = self.pauses_mut() else { return };
         let signals = pauses.memory.leave(left.from, left.class, left.bytes);
         if signals != Signals::default() {
-            self.signal(now, left.from, signals, PauseOrigin::default(), ports, wires);
+            self.signal(now, left.from, signals, PauseOrigin::default(), ports, link_table);
         }
     }
 
@@ -232,7 +232,7 @@ impl Switch {
         signals: Signals,
         origin: PauseOrigin,
         ports: &mut [Port<H, A>],
-        wires: &mut Wires<H>,
+        link_table: &mut LinkTable<H>,
     ) {
         let back = self.ways_back[link as usize];
         let node = self.node;
@@ -244,11 +244,11 @@ impl Switch {
             let quanta = if signals.pause >> class & 1 == 1 { pauses.settings.quanta(rate) } else { 0 };
             let message = LinkMessage::Pause { class, quanta, origin };
             let frame = Packet { time: now, ..message.packet(pauses.settings.frame_bytes) };
-            ports[back as usize].accept(now, wires.packets.add(frame), wires, None);
+            ports[back as usize].accept(now, link_table.packets.add(frame), link_table, None);
             if let Some(in_time) = pauses.settings.say_again_after(message, rate) {
                 // The reminder of the pause before, if there is one, comes sooner, and is none any more.
                 pauses.renewals.insert((link, class), now + in_time);
-                wires.remind((node, link), now + in_time, LinkMessage::PauseEnds { class });
+                link_table.remind((node, link), now + in_time, LinkMessage::PauseEnds { class });
             }
         }
         self.note_joined(back, &mut ports[back as usize]);
@@ -261,7 +261,7 @@ impl Switch {
         link: u32,
         class: u8,
         ports: &mut [Port<H, A>],
-        wires: &mut Wires<H>,
+        link_table: &mut LinkTable<H>,
     ) {
         let back = self.ways_back[link as usize];
         let Some(pauses) = self.pauses_mut() else { return };
@@ -274,6 +274,6 @@ impl Switch {
             return;
         }
         let (signals, origin) = (Signals { pause: 1 << class, resume: 0 }, pauses.origin(class, back, ports));
-        self.signal(now, link, signals, origin, ports, wires);
+        self.signal(now, link, signals, origin, ports, link_table);
     }
 }

@@ -4,8 +4,8 @@
 
 use super::Switch;
 use crate::engine::agent::PortAgent;
+use crate::engine::link_table::LinkTable;
 use crate::engine::port::Port;
-use crate::engine::wires::Wires;
 use crate::link_message::LinkMessage;
 use crate::packet::Packet;
 use crate::queue::departure;
@@ -19,13 +19,13 @@ impl Switch {
         link: u32,
         class: u8,
         ports: &[Port<H, A>],
-        wires: &mut Wires<H>,
+        link_table: &mut LinkTable<H>,
     ) {
         let back = self.ways_back[link as usize];
         let patience = self.pauses().map_or(Time::NEVER, |pauses| pauses.patience());
         let since = ports[back as usize].paused().and_then(|paused| paused.since(class));
         if patience != Time::NEVER && since == Some(now) {
-            wires.remind((self.node, link), now + patience, LinkMessage::Watchdog { class });
+            link_table.remind((self.node, link), now + patience, LinkMessage::Watchdog { class });
         }
     }
 
@@ -36,7 +36,7 @@ impl Switch {
         link: u32,
         class: u8,
         ports: &mut [Port<H, A>],
-        wires: &mut Wires<H>,
+        link_table: &mut LinkTable<H>,
     ) {
         let back = self.ways_back[link as usize] as usize;
         let patience = self.pauses().map_or(Time::NEVER, |pauses| pauses.patience());
@@ -44,11 +44,11 @@ impl Switch {
         if since.is_none_or(|since| since.saturating_add(patience) > now) {
             return;
         }
-        for id in ports[back].give_up(now, class, &mut wires.packets) {
-            let left = departure(id, &wires.packets);
-            ports[back].refuse(id, wires);
+        for id in ports[back].give_up(now, class, &mut link_table.packets) {
+            let left = departure(id, &link_table.packets);
+            ports[back].refuse(id, link_table);
             if let Some(left) = left {
-                self.discharge(now, left, ports, wires);
+                self.discharge(now, left, ports, link_table);
             }
         }
         ports[back].note_emptied(now);

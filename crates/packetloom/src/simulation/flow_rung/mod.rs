@@ -300,8 +300,8 @@ impl<'a> Rung<'a> {
 
     /// What it moved up to that end is over.
     fn over(&mut self, lane: u32, nth: u32) {
-        let (endings, goes_on) = self.wholes.over((lane, nth), self.now, &mut self.sharing);
-        if goes_on {
+        let (endings, continues) = self.wholes.over((lane, nth), self.now, &mut self.sharing);
+        if continues {
             self.look_at(lane);
         }
         for (host, rank, told) in endings {

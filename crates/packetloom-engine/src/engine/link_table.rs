@@ -32,7 +32,7 @@ impl LinkEnd {
 
 /// The packets on a shard's links, and the calendar of their arrivals.
 #[derive(Clone, Debug)]
-pub struct Wires<H> {
+pub struct LinkTable<H> {
     /// What is on the links, and what waits for them.
     pub packets: Packets<H>,
     /// Which nodes have something to do.
@@ -92,10 +92,10 @@ pub(super) struct Put<H> {
     pub(super) packet: Packet<H>,
 }
 
-impl<H: Copy + Default> Wires<H> {
+impl<H: Copy + Default> LinkTable<H> {
     /// Links at rest, all as they should be, in one of so many shards.
-    pub(super) fn new(shards: usize, calendar: Calendar) -> Wires<H> {
-        Wires {
+    pub(super) fn new(shards: usize, calendar: Calendar) -> LinkTable<H> {
+        LinkTable {
             packets: Packets::default(),
             calendar,
             special: Vec::new(),
@@ -269,10 +269,10 @@ impl<H: Copy + Default> Wires<H> {
     }
 
     /// What has yet to happen to links comes sooner.
-    pub(super) fn come_sooner(&mut self, now: Time, by: Time) {
+    pub(super) fn shift_earlier(&mut self, now: Time, by: Time) {
         for special in &mut self.special {
             if let Special::Faulty(_, fault) = special {
-                fault.come_sooner(now, by);
+                fault.shift_earlier(now, by);
             }
         }
     }

@@ -1,4 +1,4 @@
-//! A yardstick for benchmarks: how fast this machine, now, moves packets through a fat-tree when nothing else is
+//! A reference loop for benchmarks: how fast this machine, now, moves packets through a fat-tree when nothing else is
 //! done.
 //!
 //! Each host has one flow to another, with a fixed window, an acknowledgement for each packet, and a random path for
@@ -58,7 +58,7 @@ struct Wheel {
 }
 
 /// The loop, somewhere on its way.
-pub struct Yardstick {
+pub struct ReferenceLoop {
     /// Ports up of an edge switch; its hosts, too.
     half: u32,
     links: Vec<Link>,
@@ -84,13 +84,13 @@ enum Tier {
 const TIERS: [Tier; 6] =
     [Tier::FromHost, Tier::ToHost, Tier::FromEdge, Tier::ToEdge, Tier::ToCore, Tier::FromCore];
 
-impl Yardstick {
+impl ReferenceLoop {
     /// A fat-tree of switches with `k` ports (at most 32), with every window sent.
-    pub fn new(k: u32) -> Yardstick {
+    pub fn new(k: u32) -> ReferenceLoop {
         let half = k / 2;
         let hosts = k * half * half;
         let link = Link { free_at: 0, due: 0, first: 0, count: 0, next: NOBODY };
-        let mut yardstick = Yardstick {
+        let mut reference_loop = ReferenceLoop {
             half,
             links: vec![link; TIERS.len() * hosts as usize],
             packets: vec![Packet::default(); TIERS.len() * hosts as usize * PLACES],
@@ -100,15 +100,16 @@ impl Yardstick {
             hops: 0,
             now: 0,
         };
-        yardstick.pair_off(hosts);
+        reference_loop.pair_off(hosts);
         for host in 0..hosts {
             // Not all at the same moment, or they would stay in step, and a slot would hold a link of every host.
-            yardstick.links[host as usize].free_at = yardstick.draw() % (u64::from(DATA_BYTES) * BYTE_PS);
+            reference_loop.links[host as usize].free_at =
+                reference_loop.draw() % (u64::from(DATA_BYTES) * BYTE_PS);
             for _ in 0..WINDOW {
-                yardstick.send(host, host, DATA_BYTES);
+                reference_loop.send(host, host, DATA_BYTES);
             }
         }
-        yardstick
+        reference_loop
     }
 
     /// A random cycle through all hosts: each is the partner of the one before it (Sattolo's algorithm).
@@ -196,7 +197,7 @@ impl Yardstick {
     #[inline]
     fn put(&mut self, number: u32, packet: Packet) {
         let link = &mut self.links[number as usize];
-        assert!(link.count < narrow::<u32>(PLACES), "more packets on a link than a yardstick has");
+        assert!(link.count < narrow::<u32>(PLACES), "more packets on a link than a reference loop has");
         link.free_at = link.free_at.max(self.now) + u64::from(packet.bytes) * BYTE_PS;
         let arrives = link.free_at + DELAY_PS;
         let place = (link.first + link.count) % narrow::<u32>(PLACES);
@@ -250,48 +251,48 @@ impl Wheel {
 /// Runs the loop on a fat-tree of switches with `k` ports for so much processor time. Returns packet-hops and the
 /// time that they took.
 pub fn measure(k: u32, at_least: Duration) -> (u64, Duration) {
-    let mut yardstick = Yardstick::new(k);
+    let mut reference_loop = ReferenceLoop::new(k);
     // Until the first windows have spread over the fabric, queues are not what they will be.
-    yardstick.run(BETWEEN_LOOKS);
-    let (warm, clock) = (yardstick.hops, ThreadTime::now());
+    reference_loop.run(BETWEEN_LOOKS);
+    let (warm, clock) = (reference_loop.hops, ThreadTime::now());
     while clock.elapsed() < at_least {
-        yardstick.run(BETWEEN_LOOKS);
+        reference_loop.run(BETWEEN_LOOKS);
     }
-    (yardstick.hops - warm, clock.elapsed())
+    (reference_loop.hops - warm, clock.elapsed())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn in_flight(yardstick: &Yardstick) -> usize {
-        yardstick.links.iter().map(|link| link.count as usize).sum()
+    fn in_flight(reference_loop: &ReferenceLoop) -> usize {
+        reference_loop.links.iter().map(|link| link.count as usize).sum()
     }
 
     #[test]
     fn every_window_stays_full_and_time_goes_on() {
-        let mut yardstick = Yardstick::new(4);
+        let mut reference_loop = ReferenceLoop::new(4);
         let mut before = 0;
         for _ in 0..20_000 {
-            yardstick.run(1);
-            assert!(yardstick.now >= before);
-            before = yardstick.now;
+            reference_loop.run(1);
+            assert!(reference_loop.now >= before);
+            before = reference_loop.now;
         }
-        assert_eq!(in_flight(&yardstick), 16 * WINDOW);
+        assert_eq!(in_flight(&reference_loop), 16 * WINDOW);
     }
 
     #[test]
     fn packets_take_as_many_links_as_a_fat_tree_has_between_their_hosts_and_arrive_there() {
-        let mut yardstick = Yardstick::new(4);
-        yardstick.partner = (0..16).map(|host| (host + 5) % 16).collect();
+        let mut reference_loop = ReferenceLoop::new(4);
+        reference_loop.partner = (0..16).map(|host| (host + 5) % 16).collect();
         for (flow, partner, links) in [(0, 5, 6), (0, 1, 2), (0, 2, 4), (15, 14, 2), (9, 0, 6)] {
-            yardstick.partner[flow as usize] = partner;
+            reference_loop.partner[flow as usize] = partner;
             for up in [[0, 0], [0, 1], [1, 0], [1, 1]] {
                 let packet = Packet { arrives: 0, flow, bytes: DATA_BYTES, up };
                 let mut passed = vec![flow];
                 while let Some(next) = {
                     let last = passed[passed.len() - 1];
-                    yardstick.next_link(last / 16, last % 16, &packet)
+                    reference_loop.next_link(last / 16, last % 16, &packet)
                 } {
                     passed.push(next);
                 }
@@ -304,11 +305,15 @@ mod tests {
     /// A window of 20 packets is more than a round trip holds, so links to hosts are nearly full.
     #[test]
     fn hosts_get_what_their_links_carry() {
-        let mut yardstick = Yardstick::new(4);
-        yardstick.run(400_000);
+        let mut reference_loop = ReferenceLoop::new(4);
+        reference_loop.run(400_000);
         let (data, ack) = (u64::from(DATA_BYTES) * BYTE_PS, u64::from(ACK_BYTES) * BYTE_PS);
-        let most_hops = 16 * 12 * yardstick.now / (data + ack);
-        assert!((most_hops / 2..most_hops).contains(&yardstick.hops), "{} of {most_hops}", yardstick.hops);
+        let most_hops = 16 * 12 * reference_loop.now / (data + ack);
+        assert!(
+            (most_hops / 2..most_hops).contains(&reference_loop.hops),
+            "{} of {most_hops}",
+            reference_loop.hops
+        );
     }
 
     #[test]

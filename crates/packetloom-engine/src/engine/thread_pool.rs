@@ -7,9 +7,9 @@
 use super::Tally;
 use super::agent::PortAgent;
 use super::endpoint::{self, FlowStatus};
+use super::link_table::Outbox;
 use super::log::Log;
 use super::shard::Shard;
-use super::wires::Outbox;
 use super::worker::{Job, Worker, hire};
 use crate::flow::Flow;
 use crate::units::Time;
@@ -20,8 +20,8 @@ use std::time::Duration;
 
 /// A window to be processed.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Turn {
-    pub(super) window: u64,
+pub(super) struct Window {
+    pub(super) number: u64,
     pub(super) start: Time,
     pub(super) end: Time,
 }
@@ -29,10 +29,10 @@ pub(super) struct Turn {
 /// Packets by the other shard.
 type Crossings<H> = Vec<Outbox<H>>;
 
-/// What a shard receives before a turn and returns after it. The same basket is used for every turn, so that none
-/// allocates.
+/// What a shard receives before a window and returns after it. The same message is used for every window, so that
+/// none allocates.
 #[derive(Debug)]
-pub(super) struct Basket<H> {
+pub(super) struct ShardMessage<H> {
     /// To the shard: flows that start.
     pub(super) flows: Vec<Flow>,
     /// To the shard: queries that one of its hosts sends, or expects.
@@ -47,37 +47,37 @@ pub(super) struct Basket<H> {
     pub(super) next_window: Option<u64>,
 }
 
-impl<H> Basket<H> {
-    fn new(shards: usize, next_window: Option<u64>) -> Basket<H> {
+impl<H> ShardMessage<H> {
+    fn new(shards: usize, next_window: Option<u64>) -> ShardMessage<H> {
         let crossings = (0..shards).map(|_| Outbox::default()).collect();
         let (flows, queries) = (Vec::new(), Vec::new());
         let (log, tally) = (Log::default(), Tally::default());
-        Basket { flows, queries, crossings, log, tally, next_window }
+        ShardMessage { flows, queries, crossings, log, tally, next_window }
     }
 }
 
 /// The leader's shard and the other threads.
-pub(super) struct Crew<'scope, 't, H, A> {
+pub(super) struct ThreadPool<'scope, 't, H, A> {
     own: &'scope mut Shard<'t, H, A>,
     workers: Vec<Worker<'scope>>,
-    /// One for each shard, while it has no turn.
+    /// One for each shard, while it has no window.
     #[expect(clippy::vec_box, reason = "boxes go to workers and come back without an allocation")]
-    baskets: Vec<Box<Basket<H>>>,
+    shard_messages: Vec<Box<ShardMessage<H>>>,
 }
 
-/// A crew, whatever its packets: what leads it is compiled once.
-pub(super) trait AnyCrew {
+/// A thread pool, whatever its packets: what leads it is compiled once.
+pub(super) trait AnyThreadPool {
     /// The next window in which any shard has something to do.
     fn next_window(&self) -> Option<u64>;
 
-    /// Hands a flow to its shard, which gets it with its next turn.
+    /// Hands a flow to its shard, which gets it with its next window.
     fn add_flow(&mut self, shard: u32, flow: Flow);
 
     /// Hands a query to the shard of the worker and to that of the host that asks.
     fn add_query(&mut self, worker: u32, asks: u32, query: Query);
 
     /// Takes every shard through a window; returns what was done so far.
-    fn take_turn(&mut self, turn: Turn) -> Tally;
+    fn process(&mut self, window: Window) -> Tally;
 
     /// The status of every unfinished flow, in order of identity.
     fn statuses(&self) -> Vec<FlowStatus>;
@@ -87,8 +87,8 @@ pub(super) trait AnyCrew {
 }
 
 impl<H: Copy + Default + Send + 'static, A: PortAgent<H>> Job for Shard<'_, H, A> {
-    fn take_turn(&mut self, turn: Turn, basket: &mut dyn Any) {
-        self.take_turn(turn, basket.downcast_mut().expect("a shard's own basket"));
+    fn process(&mut self, window: Window, shard_message: &mut dyn Any) {
+        self.process(window, shard_message.downcast_mut().expect("a shard's own message"));
     }
 
     fn statuses(&self) -> Vec<FlowStatus> {
@@ -96,24 +96,24 @@ impl<H: Copy + Default + Send + 'static, A: PortAgent<H>> Job for Shard<'_, H, A
     }
 }
 
-impl<'scope, 't, H: Copy + Default + Send + 'static, A: PortAgent<H>> Crew<'scope, 't, H, A> {
+impl<'scope, 't, H: Copy + Default + Send + 'static, A: PortAgent<H>> ThreadPool<'scope, 't, H, A> {
     /// Starts a thread for each shard but the first.
     pub(super) fn new(
         scope: &'scope Scope<'scope, '_>,
         shards: &'scope mut [Shard<'t, H, A>],
-    ) -> Crew<'scope, 't, H, A> {
+    ) -> ThreadPool<'scope, 't, H, A> {
         let count = shards.len();
-        let basket = |shard: &Shard<'_, H, A>| Box::new(Basket::new(count, shard.next_window()));
-        let baskets = shards.iter().map(basket).collect();
+        let shard_message = |shard: &Shard<'_, H, A>| Box::new(ShardMessage::new(count, shard.next_window()));
+        let shard_messages = shards.iter().map(shard_message).collect();
         let (own, others) = shards.split_first_mut().expect("at least one shard");
         let workers = others.iter_mut().map(|shard| hire(scope, shard)).collect();
-        Crew { own, workers, baskets }
+        ThreadPool { own, workers, shard_messages }
     }
 
     /// Puts what each shard sent where its receiver will find it.
     fn hand_over(&mut self) {
-        for from in 0..self.baskets.len() {
-            let (senders, receivers) = self.baskets.split_at_mut(from + 1);
+        for from in 0..self.shard_messages.len() {
+            let (senders, receivers) = self.shard_messages.split_at_mut(from + 1);
             for (to, receiver) in (from + 1..).zip(receivers) {
                 std::mem::swap(&mut senders[from].crossings[to], &mut receiver.crossings[from]);
             }
@@ -124,36 +124,36 @@ impl<'scope, 't, H: Copy + Default + Send + 'static, A: PortAgent<H>> Crew<'scop
     /// and the processor time that the workers took.
     pub(super) fn end(self) -> (Vec<Crossings<H>>, Duration) {
         let took = self.workers.into_iter().map(Worker::end).sum();
-        (self.baskets.into_iter().map(|basket| basket.crossings).collect(), took)
+        (self.shard_messages.into_iter().map(|shard_message| shard_message.crossings).collect(), took)
     }
 }
 
-impl<H: Copy + Default + Send + 'static, A: PortAgent<H>> AnyCrew for Crew<'_, '_, H, A> {
+impl<H: Copy + Default + Send + 'static, A: PortAgent<H>> AnyThreadPool for ThreadPool<'_, '_, H, A> {
     fn next_window(&self) -> Option<u64> {
-        self.baskets.iter().filter_map(|basket| basket.next_window).min()
+        self.shard_messages.iter().filter_map(|shard_message| shard_message.next_window).min()
     }
 
     fn add_flow(&mut self, shard: u32, flow: Flow) {
-        self.baskets[shard as usize].flows.push(flow);
+        self.shard_messages[shard as usize].flows.push(flow);
     }
 
     fn add_query(&mut self, worker: u32, asks: u32, query: Query) {
-        self.baskets[worker as usize].queries.push(query);
+        self.shard_messages[worker as usize].queries.push(query);
         if asks != worker {
-            self.baskets[asks as usize].queries.push(query);
+            self.shard_messages[asks as usize].queries.push(query);
         }
     }
 
-    fn take_turn(&mut self, turn: Turn) -> Tally {
-        for (worker, basket) in self.workers.iter().zip(self.baskets.drain(1..)) {
-            worker.begin_turn(turn, basket);
+    fn process(&mut self, window: Window) -> Tally {
+        for (worker, shard_message) in self.workers.iter().zip(self.shard_messages.drain(1..)) {
+            worker.begin(window, shard_message);
         }
-        self.own.take_turn(turn, &mut self.baskets[0]);
+        self.own.process(window, &mut self.shard_messages[0]);
         for worker in &self.workers {
-            self.baskets.push(worker.end_turn().downcast().expect("the basket that went"));
+            self.shard_messages.push(worker.finish().downcast().expect("the message that went"));
         }
         self.hand_over();
-        let tallies = self.baskets.iter().map(|basket| basket.tally);
+        let tallies = self.shard_messages.iter().map(|shard_message| shard_message.tally);
         tallies.fold(Tally::default(), |sum, one| sum + one)
     }
 
@@ -163,9 +163,9 @@ impl<H: Copy + Default + Send + 'static, A: PortAgent<H>> AnyCrew for Crew<'_, '
     }
 
     fn log(&mut self) -> &mut Log {
-        let (first, others) = self.baskets.split_at_mut(1);
-        for basket in others {
-            first[0].log.events.append(&mut basket.log.events);
+        let (first, others) = self.shard_messages.split_at_mut(1);
+        for shard_message in others {
+            first[0].log.events.append(&mut shard_message.log.events);
         }
         &mut first[0].log
     }
