@@ -169,6 +169,9 @@ OF_FAULT: dict[str, Json] = {
     "link-degraded": {"between": ["leaf0", "spine0"], "rate": "1Gbps", "at": "100us", "until": "1ms"},
     "switch-down": {"node": "spine0", "at": "100us", "until": "1ms"},
     "slow-receiver": {"host": "host0", "rate": "1Gbps", "at": "100us", "until": "1ms"},
+    "rank-delay": {"rank": 1, "by": "20us", "until": "1500us"},
+    "rank-slow": {"rank": 1, "factor": 2.0, "at": "20us", "until": "200us"},
+    "rank-fail": {"rank": 1, "at": "200us", "then": "restart", "after": "50us"},
 }
 JOBS: dict[str, Json] = {
     "collective": {"operation": "all-reduce", "algorithm": "ring", "size": "100KB", "ranks": 4},
@@ -354,6 +357,9 @@ def scene(section: str, kind: str) -> tuple[Json, Where]:
         case "fault":
             made = _with_transport("dcqcn" if kind == "slow-receiver" else "tcp")
             made["fault"] = [{"kind": kind, **OF_FAULT[kind]}]
+            if kind.startswith("rank-"):
+                training = {"kind": "training", **JOBS["training"], "repeat": 4}
+                made |= {"workload": [{"arrivals": training}], "run": {"max_time": "200ms"}}
             return made, ["fault", 0]
     return _of_tcp(section, kind)
 

@@ -19,7 +19,7 @@ from packetloom import PacketloomError, _core
 from packetloom.campaign.executor import simulation_of
 from packetloom.scenario.plan import read_plan
 from packetloom.store.case_rows import PARTITIONED
-from scenes import CORRUPTION, FILES, MARKING, scene
+from scenes import CORRUPTION, FILES, JOBS, MARKING, scene
 
 Json = Any
 
@@ -107,6 +107,7 @@ TWO_JOBS: dict[str, Json] = {
     "run": {"max_time": "200ms"},
     "fault": None,
 }
+FOUR_STEPS: Json = {"kind": "training", **JOBS["training"], "repeat": 4}
 TWO_RATES: dict[str, Json] = {"topology.host_link": {"rate": "40Gbps", "delay": "1us"}}
 
 PACKAGES: dict[str, Json] = {"own.file": "packages.simai", "own.ranks": 4, "own.ranks_per_package": 2}
@@ -313,6 +314,12 @@ ALSO: dict[str, tuple[dict[str, Json], list[Json] | None]] = {
         for name in ("next_hops", "ports", "destination_port")
     },
     "routing/plb.suspend": ({}, ["1us", "10us"]),
+    **{
+        f"fault/{kind}.job": ({"workload": [{"arrivals": FOUR_STEPS}] * 2, "own.job": 0}, [1])
+        for kind in ("rank-delay", "rank-slow", "rank-fail")
+    },
+    # Whichever fails, all stop; but not all are of the same copy of the model.
+    "fault/rank-fail.rank": ({"own.then": "without-replica"}, [2, 4]),
     "fault/link-degraded.learn_after": ({"scheme.0.routing": "conga"}, None),
     "library/nccl.algorithm": ({"workload.0.arrivals.operation": "all-reduce", "own.mode": "tuner"}, None),
     "library/nccl.nvls": (

@@ -18,6 +18,7 @@ mod outcome;
 mod packets;
 mod planned;
 mod preset_fact;
+mod rank_faults;
 mod settling;
 mod steady;
 mod stragglers;
@@ -70,6 +71,7 @@ use monitor::Goal;
 use network_facts::network_facts;
 use planned::run_central;
 use preset_fact::preset_fact;
+use rank_faults::rank_faults;
 use settling::with_warm_up;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
@@ -215,6 +217,7 @@ impl Simulation {
             flow_limit: case.run.optional_count("flows"),
             duration: case.run.optional_time("duration"),
             whole: wholes(&case, &topology),
+            rank_faults: rank_faults(&case)?,
         };
         let workload = traffic(&case, &environment)?;
         if is_fluid || is_central {

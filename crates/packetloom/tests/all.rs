@@ -43,6 +43,7 @@ mod processing;
 mod properties;
 mod queue_pairs;
 mod queues;
+mod ranks;
 mod rdma;
 mod routing;
 mod several_links;

@@ -398,7 +398,7 @@ impl<H: Copy + Default + std::fmt::Debug + Send + 'static, A: PortAgent<H>> AnyE
     }
 
     fn spans(&self) -> Vec<(u8, u32, Vec<Span>)> {
-        let of = |rank: &Walker| (rank.plan().settings.like.source, rank.rank(), rank.spans().collect());
+        let of = |rank: &Walker| (rank.plan().settings.number, rank.rank(), rank.spans().collect());
         let mut all: Vec<_> = self.shards.iter().flat_map(Shard::ranks).map(of).collect();
         all.sort_unstable_by_key(|&(source, rank, _)| (source, rank));
         all

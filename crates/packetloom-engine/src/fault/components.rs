@@ -60,7 +60,27 @@ pub(super) enum Does {
     CutsSwitch,
     /// A host takes less than its links bring.
     SlowsHost,
+    /// A rank of a job is late or slow, or fails.
+    DisturbsRank,
 }
+
+const JOB: Param = Param {
+    name: "job",
+    kind: Kind::Count(0),
+    default: Fallback::Absent,
+    doc: "The number of the [[workload]] that is the rank's job, counted from 0; left out: the only job.",
+    source: "packetloom",
+    acts: ALWAYS,
+};
+const RANK: Param = Param {
+    name: "rank",
+    kind: Kind::Count(0),
+    default: Fallback::Required,
+    doc: "Which rank of the job, counted from 0.",
+    source: "packetloom",
+    acts: ALWAYS,
+};
+const GOES_ON: &[Needs] = &[Needs::Is("then", &["restart", "without-replica"])];
 
 pub(super) const FAULTS: &[Made<Does>] = &[
     Made {
@@ -203,6 +223,85 @@ pub(super) const FAULTS: &[Made<Does>] = &[
             check: check_slow_receiver,
         },
     },
+    Made {
+        how: Does::DisturbsRank,
+        component: Component {
+            section: "fault",
+            kind: "rank-delay",
+            doc: "A rank of a job begins late with each repetition (a step of training) that it could begin in this time.",
+            source: "packetloom",
+            params: &[&[
+                JOB,
+                RANK,
+                Param {
+                    name: "by",
+                    kind: Kind::Time,
+                    default: Fallback::Required,
+                    doc: "How much later it begins. Delays of a rank at the same time add up.",
+                    source: "packetloom",
+                    acts: ALWAYS,
+                },
+                Param { doc: "From when on, or \"never\".", ..AT },
+                Param { doc: "Until when; left out: to the end.", ..UNTIL },
+            ]],
+            check: check_rank_delay,
+        },
+    },
+    Made {
+        how: Does::DisturbsRank,
+        component: Component {
+            section: "fault",
+            kind: "rank-slow",
+            doc: "A rank of a job computes more slowly for a while: a straggler. What it computes at that moment is slowed from then on. Its NIC, and what its host takes for messages, are as before.",
+            source: "packetloom",
+            params: &[&[
+                JOB,
+                RANK,
+                Param {
+                    name: "factor",
+                    kind: Kind::Number(1.0, 1e6),
+                    default: Fallback::Required,
+                    doc: "How many times as long it computes. Where times overlap the slowest holds.",
+                    source: "packetloom",
+                    acts: ALWAYS,
+                },
+                Param { doc: "When it becomes slow, or \"never\".", ..AT },
+                Param { doc: "When it is as fast as before; left out: never.", ..UNTIL },
+            ]],
+            check: check_rank_slow,
+        },
+    },
+    Made {
+        how: Does::DisturbsRank,
+        component: Component {
+            section: "fault",
+            kind: "rank-fail",
+            doc: "A rank of a job fails, and all its ranks stop at that moment. What they have sent is still delivered. The step under way is lost: where the job goes on, results have what was done of it neither in ranks nor in operations.",
+            source: "packetloom",
+            params: &[&[
+                JOB,
+                RANK,
+                Param { default: Fallback::Required, doc: "When it fails, or \"never\".", ..AT },
+                Param {
+                    name: "then",
+                    kind: Kind::Choice(&["stop", "restart", "without-replica"]),
+                    default: Fallback::Value("stop"),
+                    doc: "The job stops; or it begins again with the first step that not all ranks had finished; or so do the ranks of the other data parallel copies of the model, without the rank's own. Their steps have fewer micro-batches in all.",
+                    source: "packetloom",
+                    acts: ALWAYS,
+                },
+                Param {
+                    name: "after",
+                    kind: Kind::Time,
+                    default: Fallback::Absent,
+                    doc: "How long after the failure the job goes on: 1ns at least, because nodes are simulated independently for this long.",
+                    source: "packetloom",
+                    acts: GOES_ON,
+                },
+            ]],
+            check: check_rank_fail,
+        },
+    },
 ];
 
 /// Every component of the section "fault".
@@ -239,6 +338,35 @@ fn check_slow_receiver(values: &Values) -> Result<(), Complaint> {
         return Err(Complaint::new("buffer", format!("write at most {LARGEST_BUFFER}B")));
     }
     check_times(values)
+}
+
+fn check_rank_delay(values: &Values) -> Result<(), Complaint> {
+    if values.time("by") == Time::ZERO {
+        return Err(Complaint::new("by", "a delay of nothing; write a time above 0"));
+    }
+    check_times(values)
+}
+
+fn check_rank_slow(values: &Values) -> Result<(), Complaint> {
+    if values.number("factor") <= 1.0 {
+        return Err(Complaint::new("factor", "this is as fast as ever; write a number above 1"));
+    }
+    check_times(values)
+}
+
+fn check_rank_fail(values: &Values) -> Result<(), Complaint> {
+    let then = values.text("then");
+    match values.optional_time("after") {
+        None if then != "stop" => {
+            let message =
+                format!("is missing: {then:?} needs to know how long after the failure the job goes on");
+            Err(Complaint::new("after", message))
+        }
+        Some(after) if after < Time::from_ns(1) => {
+            Err(Complaint::new("after", "hosts can't know of each other at once; write at least 1ns"))
+        }
+        _ => Ok(()),
+    }
 }
 
 fn check_link_down(values: &Values) -> Result<(), Complaint> {

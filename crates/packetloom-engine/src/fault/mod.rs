@@ -108,6 +108,8 @@ impl Faults {
                 self.outages.push(Outage::of((number, fault), links_between(fault, topology)?))
             }
             Does::SlowsHost => slow_host::add(&mut self.slow_hosts, (number, fault), topology)?,
+            // That is its job's affair.
+            Does::DisturbsRank => {}
             Does::CutsSwitch => {
                 self.outages.push(Outage::of((number, fault), links_of_switch(fault, topology)?))
             }
@@ -278,7 +280,12 @@ pub fn happens(fault: &Values) -> bool {
 
 /// Whether a fault leaves every packet on its way.
 pub fn loses_nothing(fault: &Values) -> bool {
-    matches!(spec::how(FAULTS, &fault.kind), Does::SlowsHost)
+    matches!(spec::how(FAULTS, &fault.kind), Does::SlowsHost | Does::DisturbsRank)
+}
+
+/// Whether a fault is one of a job's rank, and the network's links, switches and hosts are as they should be.
+pub fn is_of_rank(fault: &Values) -> bool {
+    matches!(spec::how(FAULTS, &fault.kind), Does::DisturbsRank)
 }
 
 impl Outage {

@@ -7,6 +7,7 @@ use super::entity;
 use super::facts::SourceFacts;
 use super::generator::{Built, Environment, OpenLoop, Planned, PlannedJob};
 use super::job::settings::Site;
+use super::job::{self, Disturbances, RankFault, disturb};
 use super::jobs;
 use super::list::FlowList;
 use super::members::Members;
@@ -25,8 +26,11 @@ use std::sync::Arc;
 /// What rounding leaves when shares such as 0.1 + 0.2 + 0.7 are added up.
 const SHARE_TOLERANCE: f64 = 1e-9;
 
-/// The complaint, its key put inside `section`.
+/// The complaint, its key put inside `section`; one about a fault stays where it is.
 pub fn inside(section: &str, complaint: Complaint) -> Complaint {
+    if complaint.key.starts_with("fault[") {
+        return complaint;
+    }
     Complaint { key: format!("{section}.{}", complaint.key), message: complaint.message }
 }
 
@@ -188,13 +192,29 @@ fn job(common: &Common, values: &Values, env: &Environment) -> Result<Built, Com
     };
     let mut draws = Stream::new(env.seed, Purpose::Pattern, entity::source(common.label.source));
     let made = jobs::plan(values, &site, like(common), &mut draws);
-    let (plan, pattern) = made.map_err(|complaint| inside("arrivals", complaint))?;
+    let (mut plan, pattern) = made.map_err(|complaint| inside("arrivals", complaint))?;
+    let rest = disturbed(&mut plan, values, common.label.source, env)?;
     let sizes = plan.sizes(MOST_SIZES);
     let said = if plan.is_modelled() { "nothing is sent" } else { "as the operations have them" };
     let facts = SourceFacts::of_plan(&sizes, said, &pattern, env);
     let facts = SourceFacts { flows: Some(plan.messages()), ..facts };
-    let job = PlannedJob { plan, is_background: common.is_background };
+    let job = PlannedJob { plan, rest, is_background: common.is_background };
     Ok(Built::Job(Box::new(job), facts))
+}
+
+/// Has the faults of its ranks happen to a job; returns what goes on when one has failed.
+fn disturbed(
+    plan: &mut job::Plan,
+    values: &Values,
+    source: u8,
+    env: &Environment,
+) -> Result<Option<job::Plan>, Complaint> {
+    let faults: Vec<RankFault> =
+        env.rank_faults.iter().filter(|fault| fault.source == source).cloned().collect();
+    let Some(first) = faults.first() else { return Ok(None) };
+    let disturbances = Disturbances::of(&faults, plan, |rank| jobs::replica(values, rank))?;
+    let complain = |message| Complaint::new(&format!("fault[{}]", first.number), message);
+    disturb(plan, disturbances).map_err(complain)
 }
 
 /// The sizes of so many messages tell how large a job's are.

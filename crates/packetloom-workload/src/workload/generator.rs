@@ -4,7 +4,7 @@ use super::build;
 use super::chain::{Chain, Numbering};
 use super::dependencies::{Dependencies, Done, Plan, Triggers};
 use super::facts::SourceFacts;
-use super::job::{self, Job, Walker, Whole};
+use super::job::{self, Job, RankFault, Walker, Whole};
 use super::members;
 use super::query::{QuerySpec, Start};
 use super::source::{ListSource, OpenSource};
@@ -14,6 +14,7 @@ use crate::narrow::exact;
 use crate::spec::{Complaint, Values};
 use crate::units::{Rate, Time};
 use std::collections::{BTreeMap, VecDeque};
+use std::iter;
 use std::sync::Arc;
 
 /// What a workload has to know of the rest of the scenario.
@@ -44,6 +45,8 @@ pub struct Environment {
     pub duration: Option<Time>,
     /// The collective operations of jobs of which no message is sent by itself.
     pub whole: Whole,
+    /// What goes wrong with single ranks of jobs.
+    pub rank_faults: Vec<RankFault>,
 }
 
 /// More than any memory can hold, and fewer than a [`FlowId`] can number.
@@ -84,6 +87,10 @@ pub struct Workload {
     /// How many ranks of jobs that the case waits for have not ended.
     ranks_left: u64,
     ranks_taken: bool,
+    /// For each source, whether it is a job of which a rank fails, so that nobody knows how many messages it sends.
+    may_fail: Vec<bool>,
+    /// Of jobs that go on when a rank has failed: the source, and how many ranks have not ended of those until then.
+    until_failure: BTreeMap<u8, u64>,
     /// How much time was skipped: all that goes by the clock comes so much sooner.
     skipped: Time,
 }
@@ -109,6 +116,8 @@ pub(super) struct Planned {
 /// A job before its messages are numbered.
 pub(super) struct PlannedJob {
     pub(super) plan: job::Plan,
+    /// What goes on when a rank has failed, if anything does.
+    pub(super) rest: Option<job::Plan>,
     pub(super) is_background: bool,
 }
 
@@ -153,7 +162,12 @@ impl Workload {
                     fact
                 }
                 Built::Job(more, fact) => {
-                    planned.add_job(*more, exact::<u8>(index));
+                    let number = usize::from(u8::MAX) - planned.until_failure.len();
+                    if more.rest.is_some() && number < specs.len() {
+                        let message = "more than 256 sources, those counted twice that go on after a failure; write fewer";
+                        return Err(Complaint::new("workload", message));
+                    }
+                    planned.add_job(*more, exact::<u8>(index), exact::<u8>(number));
                     fact
                 }
             };
@@ -169,7 +183,11 @@ impl Workload {
         let end_id = if chains.is_empty() { FlowId::MAX } else { base };
         let shared_left = env.flow_limit.unwrap_or(u64::MAX);
         let background = specs.iter().map(|spec| spec.flag("background")).collect();
-        let AllPlanned { dependencies, flows: next_id, waiting, trigger_delay, jobs, ranks } = planned;
+        let AllPlanned { dependencies, flows: next_id, waiting, trigger_delay, jobs, ranks, until_failure } =
+            planned;
+        let mut may_fail = vec![false; specs.len()];
+        let failing = jobs.iter().filter(|job| job.plan.settings.disturbances.failure().is_some());
+        failing.for_each(|job| may_fail[usize::from(job.of_source())] = true);
         let triggered = BTreeMap::new();
         Ok(Workload {
             open,
@@ -189,6 +207,8 @@ impl Workload {
             jobs,
             ranks_left: ranks,
             ranks_taken: false,
+            may_fail,
+            until_failure,
             skipped: Time::ZERO,
         })
     }
@@ -220,6 +240,8 @@ impl Workload {
             jobs: Vec::new(),
             ranks_left: 0,
             ranks_taken: false,
+            may_fail: vec![false],
+            until_failure: BTreeMap::new(),
             skipped: Time::ZERO,
         }
     }
@@ -285,14 +307,26 @@ impl Workload {
 
     /// All that a rank of a source's job does has ended.
     pub fn notify_rank_ended(&mut self, source: u8) {
-        self.ranks_left -= u64::from(!self.background[usize::from(source)]);
+        let is_awaited = !self.background[usize::from(source)];
+        self.ranks_left -= u64::from(is_awaited);
+        let Some(left) = self.until_failure.get_mut(&source).filter(|left| **left > 0) else { return };
+        *left -= 1;
+        if *left > 0 || !is_awaited {
+            return;
+        }
+        // Where none has failed, nothing goes on.
+        let rests = self.jobs.iter().filter(|job| job.of_source() == source && job.source != source);
+        let in_vain = rests.filter(|job| {
+            job.plan.settings.disturbances.failure().is_some_and(|failure| failure.roll.finished().is_none())
+        });
+        self.ranks_left -= in_vain.map(|job| job.plan.settings.hosts.len() as u64).sum::<u64>();
     }
 
     /// A flow has started.
     pub fn notify_start(&mut self, flow: &Flow) {
         let source = usize::from(flow.source);
         let waited = flow.id < self.planned || self.is_queried[source];
-        self.waiting -= u64::from(waited && !self.background[source]);
+        self.waiting -= u64::from(waited && !self.background[source] && !self.may_fail[source]);
     }
 
     /// A flow has ended at one of its hosts, for which flows elsewhere may wait.
@@ -438,6 +472,8 @@ struct AllPlanned {
     jobs: Vec<Job>,
     /// Those of jobs that the case waits for.
     ranks: u64,
+    /// See [`Workload`].
+    until_failure: BTreeMap<u8, u64>,
 }
 
 impl AllPlanned {
@@ -453,15 +489,30 @@ impl AllPlanned {
         }
     }
 
-    fn add_job(&mut self, job: PlannedJob, source: u8) {
-        let PlannedJob { mut plan, is_background } = job;
-        plan.number_from(self.flows);
-        self.flows = self.flows.saturating_add(plan.numbers());
-        if !is_background {
-            self.waiting += plan.messages();
-            self.ranks += if plan.is_modelled() { 0 } else { plan.settings.hosts.len() as u64 };
+    /// `number`: that of what goes on after a failure, if anything does.
+    fn add_job(&mut self, job: PlannedJob, source: u8, number: u8) {
+        let PlannedJob { plan, rest, is_background } = job;
+        let failure = plan.settings.disturbances.failure();
+        if let Some(after) = failure.and_then(|failure| failure.then.after()) {
+            self.until_failure.insert(source, plan.settings.hosts.len() as u64);
+            self.trigger_delay = self.trigger_delay.min(after);
         }
-        self.jobs.push(Job { source, plan: Arc::new(plan) });
+        if !is_background && failure.is_none() {
+            self.waiting += plan.messages();
+        }
+        for (plan, number) in iter::once((plan, source)).chain(rest.map(|rest| (rest, number))) {
+            self.add_part(plan, number, is_background);
+        }
+    }
+
+    fn add_part(&mut self, mut plan: job::Plan, number: u8, is_background: bool) {
+        plan.number_from(self.flows);
+        plan.settings.number = number;
+        self.flows = self.flows.saturating_add(plan.numbers());
+        if !is_background && !plan.is_modelled() {
+            self.ranks += plan.settings.hosts.len() as u64;
+        }
+        self.jobs.push(Job { source: number, plan: Arc::new(plan) });
     }
 }
 

@@ -9,6 +9,7 @@ use crate::job::Program;
 use crate::narrow::exact;
 use crate::random::Stream;
 use crate::spec::{Complaint, Component, Values};
+use std::collections::BTreeSet;
 
 /// Every kind of `arrivals` that is a job.
 pub const COMPONENTS: &[Component] = &[
@@ -56,6 +57,17 @@ pub fn plan(
     };
     let plan = Plan::new(program, settings).map_err(|message| Complaint::new(key, message))?;
     Ok((plan, what))
+}
+
+/// The ranks that hold the same copy of a model as a rank does.
+///
+/// # Errors
+/// Why a job has no such copies.
+pub fn replica(values: &Values, rank: u32) -> Result<BTreeSet<u32>, &'static str> {
+    match values.kind.as_str() {
+        "training" => training::replica(values, rank),
+        _ => Err("only \"training\" says which ranks hold a copy of the model"),
+    }
 }
 
 fn program(values: &Values, hosts: u32, draws: &mut Stream) -> Result<(Program, String), Complaint> {

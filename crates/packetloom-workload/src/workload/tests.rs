@@ -19,6 +19,7 @@ fn environment() -> Environment {
         flow_limit: Some(20_000),
         duration: None,
         whole: job::Whole::None,
+        rank_faults: Vec::new(),
     }
 }
 

@@ -8,6 +8,7 @@ use crate::narrow::exact;
 use crate::spec::Fallback::{Absent, Required, Value as Default};
 use crate::spec::{ALWAYS, Complaint, Component, Kind, Param, Values};
 use crate::units::Time;
+use std::collections::BTreeSet;
 
 /// What a scenario can write as `arrivals`.
 pub const COMPONENT: Component = Component {
@@ -296,6 +297,22 @@ pub fn program(values: &Values) -> (Program, String) {
     let Degrees { tensor, data, pipeline, .. } = degrees;
     let what = format!("training on {tensor} × {data} × {pipeline} ranks (tensor, data, pipeline)");
     (program, what)
+}
+
+/// The ranks of the data parallel copy of the model that a rank belongs to.
+///
+/// # Errors
+/// Why the others can't do without it.
+pub fn replica(values: &Values, rank: u32) -> Result<BTreeSet<u32>, &'static str> {
+    let [tensor, data, pipeline] = ["tensor", "data", "pipeline"].map(|key| exact::<u32>(values.count(key)));
+    if data < 2 {
+        return Err("data = 1: there is no other copy of the model");
+    }
+    if values.count("experts") > 1 {
+        return Err("each copy has experts that the others need");
+    }
+    let copy = rank / tensor % data;
+    Ok((0..tensor * data * pipeline).filter(|rank| rank / tensor % data == copy).collect())
 }
 
 /// Writes the operations of a rank.

@@ -15,7 +15,7 @@ pub(super) fn check(case: &Case, jobs: &[Job]) -> Result<(), Complaint> {
         return Ok(());
     }
     let complain = |message: &str| Err(Complaint::new("measure.alone", message));
-    match (jobs.iter().filter(|job| is_awaited(case, job)).count(), case.workloads.len()) {
+    match (jobs.iter().filter(|job| is_awaited(case, job) && is_source(job)).count(), case.workloads.len()) {
         (0, _) => complain("the case waits for no job; leave this out"),
         (_, 1) => complain("the job is alone anyway; leave this out, or write a second [[workload]]"),
         _ => Ok(()),
@@ -24,7 +24,12 @@ pub(super) fn check(case: &Case, jobs: &[Job]) -> Result<(), Complaint> {
 
 /// Whether a job is not in the background.
 fn is_awaited(case: &Case, job: &Job) -> bool {
-    !case.workloads[usize::from(job.source)].flag("background")
+    !case.workloads[usize::from(job.of_source())].flag("background")
+}
+
+/// Whether it is the source itself, not what goes on of it after a failure.
+fn is_source(job: &Job) -> bool {
+    job.source == job.of_source()
 }
 
 /// Runs of the jobs of a case, each by itself.
@@ -38,7 +43,7 @@ impl Alone {
     /// The runs that a case asks for.
     pub(super) fn of(setting: &Setting, jobs: &[Job]) -> Result<Alone, Complaint> {
         let is_wanted = setting.case.measure.flag("alone");
-        let wanted = jobs.iter().filter(|job| is_wanted && is_awaited(&setting.case, job));
+        let wanted = jobs.iter().filter(|job| is_wanted && is_awaited(&setting.case, job) && is_source(job));
         let run = |job: &Job| {
             let mut simulation = Simulation::new(by_itself(&setting.case, usize::from(job.source)))?;
             simulation.setting.longest_window = setting.longest_window;

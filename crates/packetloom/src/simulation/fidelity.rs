@@ -6,7 +6,7 @@
 use super::checks::check_traffic;
 use super::is_fluid;
 use crate::central;
-use crate::fault::Faults;
+use crate::fault::{self, Faults};
 use crate::queue;
 use crate::routing;
 use crate::scenario::Case;
@@ -334,7 +334,11 @@ fn check_network(
     (topology, faults): (&Topology, &Faults),
 ) -> Result<(), Complaint> {
     let is_steady = matches!(rung, Fidelity::Steady(_));
-    if !case.faults.is_empty() && !is_steady {
+    let of_ranks = || case.faults.iter().filter(|fault| fault::is_of_rank(fault));
+    if is_steady && of_ranks().any(fault::happens) {
+        return Err(refused(rung, "faults of ranks go by the clock, which is skipped"));
+    }
+    if case.faults.len() > of_ranks().count() && !is_steady {
         return Err(refused(rung, "faults change paths and rates while flows are under way"));
     }
     let routing = case.scheme.component("routing");

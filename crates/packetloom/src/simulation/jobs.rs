@@ -2,6 +2,7 @@
 
 use super::Outcome;
 use super::critical::{self, Bound, Carried, Facts, Paths};
+use super::rank_faults::{counted, told};
 use super::stragglers::{RankRow, ranks};
 use super::timelines::timelines;
 use crate::job::{Collective, Work};
@@ -28,10 +29,27 @@ impl Outcome {
         wholes: Facts<'_>,
         keeps_operations: bool,
     ) {
+        let counted = counted(jobs, spans);
+        let spans = &counted[..];
         self.jobs = collectives(jobs, spans, &self.topology);
         self.ranks = ranks(jobs, spans);
         self.iterations = iterations(jobs, spans, &self.ranks, &self.topology);
-        let Some(paths) = paths else { return };
+        self.warnings.extend(told(jobs));
+        if let Some(paths) = paths {
+            self.add_paths(jobs, spans, paths, wholes, keeps_operations);
+        }
+        self.join_parts(jobs);
+    }
+
+    /// Adds what they waited for.
+    fn add_paths(
+        &mut self,
+        jobs: &[Job],
+        spans: &[RankSpans],
+        paths: &Paths,
+        wholes: Facts<'_>,
+        keeps_operations: bool,
+    ) {
         let carried = Carried::of(&self.topology, paths, &self.flows);
         carried.bound(jobs, &mut self.jobs);
         for row in &mut self.jobs {
@@ -328,7 +346,7 @@ fn iterations_of(job: &Job, spans: &[RankSpans], topology: &Topology) -> BTreeMa
             let new = IterationRow {
                 source: job.source,
                 iteration: span.iteration,
-                ranks: exact::<u32>(program.ranks.len()),
+                ranks: job.plan.ranks(),
                 start: Time::NEVER,
                 end: Time::ZERO,
                 last_rank: 0,

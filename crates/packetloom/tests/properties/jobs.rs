@@ -236,6 +236,11 @@ impl Places {
         if fault.get("node").is_some() {
             fault["node"] = json!(self.switches[turn % self.switches.len()]);
         }
+        // Jobs have few ranks, and the first is one.
+        if fault.get("rank").is_some() {
+            fault["rank"] = json!(turn % 4);
+            fault["job"] = json!(0);
+        }
         fault
     }
 }

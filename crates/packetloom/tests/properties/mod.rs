@@ -281,8 +281,16 @@ fn make_room_for_faults(scenario: &mut Json, missing: &BTreeMap<String, String>)
     else {
         return;
     };
+    let is_of_rank = fault.get("rank").is_some();
     scenario["fault"] = serde_json::json!([fault]);
     scenario["workload"] = serde_json::json!([{ "sizes": { "kind": "constant", "size": "10KB" } }]);
+    if is_of_rank {
+        scenario["fault"][0]["rank"] = 1.into();
+        scenario["fault"][0]["job"] = 0.into();
+        scenario["workload"] = serde_json::json!([{ "arrivals": {
+            "kind": "training", "data": 2, "layers": 1, "forward": "1us", "activations": "1KB", "gradients": "1KB",
+        } }]);
+    }
     scenario["scheme"] = serde_json::json!([
         { "name": "any", "transport": "roce", "queue": { "kind": "shared-buffer", "pause_time": "100us" } }
     ]);

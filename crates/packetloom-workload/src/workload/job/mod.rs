@@ -4,6 +4,7 @@
 //! shared between ranks but the [`Plan`], which does not change.
 
 mod counts;
+mod disturbance;
 mod inbox;
 pub mod library;
 pub mod pattern;
@@ -17,9 +18,10 @@ mod tests;
 mod walker;
 mod whole;
 
+pub use disturbance::{Disturbances, Failure, RankFault, Then, disturb};
 pub use library::modelled::carry_out;
 pub use pattern::{Algorithm, Phase};
-pub use plan::{ANSWER, Costs, Exchange, Located, MESSAGE, Operation, Plan, Settings};
+pub use plan::{ANSWER, Costs, Exchange, Life, Located, MESSAGE, Operation, Plan, Settings};
 pub use round::Round;
 pub use span::Span;
 pub use walker::{Told, Walker};
@@ -34,10 +36,17 @@ use std::sync::Arc;
 /// A source of traffic that is a job.
 #[derive(Clone, Debug)]
 pub struct Job {
-    /// The source.
+    /// The source; of a job that goes on after a rank has failed, a number that no source has.
     pub source: u8,
     /// What it is.
     pub plan: Arc<Plan>,
+}
+
+impl Job {
+    /// The source, whichever part of it this is.
+    pub fn of_source(&self) -> u8 {
+        self.plan.settings.like.source
+    }
 }
 
 /// The ranks of all jobs at a host.
@@ -80,7 +89,7 @@ impl Ranks {
         for walker in walkers {
             let was_done = walker.is_done();
             act(walker, starting);
-            if walker.is_done() && !was_done {
+            if walker.is_done() && !was_done && !walker.was_in_vain() {
                 ended.push(walker.plan().settings.like.source);
             }
             starting.drain(..).for_each(&mut start);
@@ -90,7 +99,7 @@ impl Ranks {
     /// What ranks have begun here, and end when they are told, since this was last asked.
     pub fn take_begun(&mut self, mut found: impl FnMut(u8, u32, Told)) {
         for walker in &mut self.walkers {
-            let (source, rank) = (walker.plan().settings.like.source, walker.rank());
+            let (source, rank) = (walker.plan().settings.number, walker.rank());
             walker.take_begun().for_each(|told| found(source, rank, told));
         }
     }
@@ -98,7 +107,7 @@ impl Ranks {
     /// An operation of a rank ends, as it is told; calls `start` for each message that follows.
     pub fn end_told(&mut self, (source, rank): (u8, u32), told: Told, now: Time, start: impl FnMut(Flow)) {
         self.each(start, |walker, starting| {
-            if (walker.plan().settings.like.source, walker.rank()) == (source, rank) {
+            if (walker.plan().settings.number, walker.rank()) == (source, rank) {
                 walker.end_told(told, now, starting);
             }
         });

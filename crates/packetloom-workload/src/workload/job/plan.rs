@@ -3,6 +3,7 @@
 //! Every message has a number that follows from the program alone, so that a receiver knows by a flow's identity what
 //! came, and nothing has to be sent for that.
 
+use super::disturbance::Disturbances;
 use super::library::{Call, LaneBytes, Lanes, Nccl};
 use super::pattern::{self, Algorithm, Awaited, Message, Pairs, Pattern, Reordered, Shares};
 use super::whole::Whole;
@@ -37,6 +38,24 @@ pub struct Settings {
     pub library: Option<Nccl>,
     /// The operations of which no message is sent by itself.
     pub whole: Whole,
+    /// The number of the job ([`super::Job::source`]).
+    pub number: u8,
+    /// What goes wrong with its ranks.
+    pub disturbances: Arc<Disturbances>,
+    /// Which part of the job it is.
+    pub life: Life,
+}
+
+/// A rank that fails divides its job into two parts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Life {
+    /// No rank fails.
+    #[default]
+    Whole,
+    /// It ends when one fails.
+    UntilFailure,
+    /// It goes on from the first repetition that was not finished then.
+    AfterFailure,
 }
 
 /// What a host takes for a message: the parameters of LogGOPS that are not the network's.
@@ -386,6 +405,13 @@ impl Plan {
     /// How many numbers all repetitions take.
     pub fn numbers(&self) -> u32 {
         self.span * self.settings.repeat
+    }
+
+    /// How many ranks do anything; of a whole job all count.
+    pub fn ranks(&self) -> u32 {
+        let is_counted =
+            |rank: &&Rank| self.settings.life != Life::AfterFailure || !rank.operations().is_empty();
+        exact::<u32>(self.program.ranks.iter().filter(is_counted).count())
     }
 
     /// How many messages all repetitions have.

@@ -2,7 +2,7 @@
 
 use super::library::{self, Nccl, library_of};
 use super::pattern::{ALGORITHMS, Algorithm};
-use super::plan::{Costs, Settings};
+use super::plan::{Costs, Life, Settings};
 use super::whole::Whole;
 use crate::flow::{Flow, HostId};
 use crate::job::Collective;
@@ -12,6 +12,7 @@ use crate::spec::Fallback::{Absent, Value as Default};
 use crate::spec::{ALWAYS, Complaint, Kind, Needs, Param, Value, Values};
 use crate::units::{Rate, Time};
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 /// GOAL has messages only.
 const COLLECTIVE: Needs = Needs::That(|site| site.own.kind != "goal", "GOAL has no collective operations");
@@ -258,6 +259,9 @@ pub fn settings(
         costs: costs(values, site)?,
         library: Nccl::of(values, site)?,
         whole: site.whole,
+        number: like.source,
+        disturbances: Arc::default(),
+        life: Life::Whole,
     })
 }
 

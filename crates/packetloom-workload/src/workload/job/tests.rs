@@ -35,6 +35,9 @@ fn settings(ranks: u32) -> Settings {
         channels: 1,
         chunks: 1,
         costs: Costs::default(),
+        number: 0,
+        disturbances: Arc::default(),
+        life: Life::Whole,
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::inbox::Inbox;
 use super::library::Nccl;
-use super::plan::{ANSWER, Exchange, Located, MESSAGE, Plan};
+use super::plan::{ANSWER, Exchange, Life, Located, MESSAGE, Plan};
 use super::progress::{Progress, Sending};
 use super::round::Round;
 use super::span::Span;
@@ -48,6 +48,18 @@ pub struct Walker {
     spans: Vec<Span>,
     /// Operations that end when they are told, which have begun since this was last asked.
     begun: Vec<Told>,
+    end: End,
+}
+
+/// How a rank comes to its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum End {
+    /// With its last repetition.
+    Usual,
+    /// It came, with a rank that failed.
+    Failed,
+    /// It never began, since no rank failed after which it would have gone on.
+    InVain,
 }
 
 /// A collective operation of a rank that ends when it is told, since nothing is sent for it here.
@@ -98,12 +110,29 @@ enum Due {
     Arrived(FlowId),
     /// A call of a library has taken what it does before a collective operation begins.
     Called(u32),
+    /// A rank of the job fails.
+    Fails,
+    /// The job goes on after that.
+    GoesOn,
 }
 
 impl Walker {
     /// A rank before its first operation.
     pub fn new(plan: &Arc<Plan>, rank: u32) -> Walker {
+        let mut due = BinaryHeap::new();
         let start = plan.settings.like.start;
+        match plan.settings.life {
+            Life::AfterFailure => due.push(Reverse((start, Due::GoesOn))),
+            Life::Whole | Life::UntilFailure => {
+                let late = plan.settings.disturbances.late_by(rank, start);
+                due.push(Reverse((start.saturating_add(late), Due::Begin)));
+            }
+        }
+        if let Some(failure) = plan.settings.disturbances.failure()
+            && plan.settings.life == Life::UntilFailure
+        {
+            due.push(Reverse((failure.at, Due::Fails)));
+        }
         Walker {
             plan: Arc::clone(plan),
             rank,
@@ -115,7 +144,7 @@ impl Walker {
             open: BTreeMap::new(),
             collectives: BTreeMap::new(),
             inboxes: BTreeMap::new(),
-            due: BinaryHeap::from([Reverse((start, Due::Begin))]),
+            due,
             events: VecDeque::new(),
             sending: Vec::new(),
             free: (Time::ZERO, Time::ZERO),
@@ -125,6 +154,7 @@ impl Walker {
             answers: Vec::new(),
             spans: Vec::new(),
             begun: Vec::new(),
+            end: End::Usual,
         }
     }
 
@@ -138,9 +168,14 @@ impl Walker {
         &self.plan
     }
 
-    /// Whether all repetitions are over.
+    /// Whether all repetitions are over, or will not come.
     pub fn is_done(&self) -> bool {
-        self.iteration == self.plan.settings.repeat
+        self.iteration == self.plan.settings.repeat || self.end != End::Usual
+    }
+
+    /// Whether it was there in case a rank failed, and none did.
+    pub fn was_in_vain(&self) -> bool {
+        self.end == End::InVain
     }
 
     /// What was carried out, in order of its end, and then what is not over.
@@ -186,6 +221,8 @@ impl Walker {
                 Due::Queued(place) => self.queue(place, now),
                 Due::Held(place) => self.held(place, now, start),
                 Due::Called(place) => self.begin_collective(place, now, start),
+                Due::Fails => return self.fail(),
+                Due::GoesOn => self.go_on(now),
                 Due::Came(flow) => {
                     if let Some(at) = self.plan.locate(flow) {
                         self.came(at, flow, now, start);
@@ -203,7 +240,7 @@ impl Walker {
 
     /// A flow has ended here that may be one of the program's messages.
     pub fn notify(&mut self, flow: FlowId, done: Done, now: Time, start: &mut Vec<Flow>) {
-        let Some(at) = self.plan.locate(flow) else { return };
+        let Some(at) = self.plan.locate(flow).filter(|_| self.end == End::Usual) else { return };
         match done {
             Done::Received => self.received(at, flow, now, start),
             Done::Sent => self.acknowledged(at, now, start),
@@ -236,8 +273,39 @@ impl Walker {
     fn end_iteration(&mut self, now: Time) {
         self.inboxes.remove(&self.iteration);
         self.iteration += 1;
-        if !self.is_done() {
-            self.due.push(Reverse((now, Due::Begin)));
+        if self.is_done() {
+            // What fails now fails without it.
+            self.due.retain(|Reverse((_, due))| *due != Due::Fails);
+        } else {
+            self.begin_late(now);
+        }
+    }
+
+    /// Begins a repetition, unless it is late.
+    fn begin_late(&mut self, now: Time) {
+        let late = self.plan.settings.disturbances.late_by(self.rank, now);
+        self.due.push(Reverse((now.saturating_add(late), Due::Begin)));
+    }
+
+    /// A rank of the job fails: nothing more is begun. What it has under way is still delivered.
+    fn fail(&mut self) {
+        self.plan.settings.disturbances.fail_in(self.iteration);
+        self.end = End::Failed;
+        self.due.clear();
+        self.events.clear();
+        self.begun.clear();
+        self.collectives.clear();
+        self.inboxes.clear();
+    }
+
+    /// The job goes on after a rank has failed, if it had not ended by then.
+    fn go_on(&mut self, now: Time) {
+        match self.plan.settings.disturbances.failure().and_then(|failure| failure.roll.finished()) {
+            Some(finished) => {
+                self.iteration = finished;
+                self.begin_late(now);
+            }
+            None => self.end = End::InVain,
         }
     }
 
@@ -365,7 +433,9 @@ impl Walker {
         }
         let costs = self.plan.settings.costs;
         let holds = match self.work(place) {
-            Work::Compute { duration } => duration,
+            Work::Compute { duration } => {
+                self.plan.settings.disturbances.computes_for(self.rank, now, duration)
+            }
             Work::Send { bytes, .. } => {
                 self.nic.0 = now.saturating_add(costs.occupied(bytes));
                 costs.to_send(bytes)
@@ -486,6 +556,9 @@ impl Walker {
 
     /// An operation is over that ends when it is told.
     pub fn end_told(&mut self, told: Told, now: Time, start: &mut Vec<Flow>) {
+        if self.end != End::Usual {
+            return;
+        }
         debug_assert_eq!(told.iteration, self.iteration);
         self.end(told.place, now);
         self.follow_up(now, start);

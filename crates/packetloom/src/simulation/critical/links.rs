@@ -13,7 +13,7 @@ use crate::routing::{ConnectionNumbers, FlowPorts, Tracer};
 use crate::spec::Values;
 use crate::topology::Topology;
 use crate::units::Time;
-use crate::workload::job::{Job, Plan};
+use crate::workload::job::Job;
 use std::collections::BTreeMap;
 
 /// The link that bounds a collective operation: no routing of the same messages over it is faster.
@@ -170,11 +170,14 @@ impl Carried<'_> {
     /// Finds for each collective operation which link bounds it.
     pub fn bound(&self, jobs: &[Job], rows: &mut [JobRow]) {
         let mut flows: BTreeMap<(u8, u32, u32), Vec<u32>> = BTreeMap::new();
-        let plans: BTreeMap<u8, &Plan> = jobs.iter().map(|job| (job.source, &*job.plan)).collect();
+        // A source has a job, or none; of one of which a rank fails there are two parts.
+        let mut parts: BTreeMap<u8, Vec<&Job>> = BTreeMap::new();
+        jobs.iter().for_each(|job| parts.entry(job.of_source()).or_default().push(job));
         for (row, FlowRow { flow, .. }) in (0..).zip(self.flows) {
-            let at = plans.get(&flow.source).and_then(|plan| plan.locate(flow.id));
-            if let Some(at) = at {
-                flows.entry((flow.source, at.iteration, at.exchange)).or_default().push(row);
+            let mut parts = parts.get(&flow.source).into_iter().flatten();
+            let at = parts.find_map(|job| Some((job.source, job.plan.locate(flow.id)?)));
+            if let Some((source, at)) = at {
+                flows.entry((source, at.iteration, at.exchange)).or_default().push(row);
             }
         }
         let mut bytes = vec![0.0; self.topology.links.len()];

@@ -71,7 +71,7 @@ pub(super) fn run_flows(simulation: Simulation, monitor: &Monitor) -> Outcome {
 fn spans(hosts: Hosts, workload: &Workload, max_time: Time) -> Vec<RankSpans> {
     let walked = hosts
         .into_walkers()
-        .map(|walker| (walker.plan().settings.like.source, walker.rank(), walker.into_spans()));
+        .map(|walker| (walker.plan().settings.number, walker.rank(), walker.into_spans()));
     let mut spans: Vec<RankSpans> = walked.collect();
     spans.sort_unstable_by_key(|&(source, rank, _)| (source, rank));
     spans.extend(modelled(workload.jobs(), max_time));
@@ -343,7 +343,7 @@ impl<'a> Rung<'a> {
             let walked = self
                 .hosts
                 .walkers()
-                .map(|walker| (walker.plan().settings.like.source, walker.rank(), walker.spans().collect()));
+                .map(|walker| (walker.plan().settings.number, walker.rank(), walker.spans().collect()));
             message + &jobs::waiting(self.workload.jobs(), &walked.collect::<Vec<RankSpans>>())
         })
     }
