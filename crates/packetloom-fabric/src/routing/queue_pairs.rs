@@ -1,6 +1,6 @@
 //! Flows that share connections, and so paths.
 
-use super::one_of;
+use super::router::one_of;
 use crate::narrow::narrow;
 use crate::packet::Packet;
 use crate::random::{Stream, mix};
