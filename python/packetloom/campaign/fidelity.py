@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +17,7 @@ import numpy as np
 import polars as pl
 
 from packetloom.campaign.forecast import RUNGS
+from packetloom.campaign.job_fidelity import has_jobs, job_errors, job_fidelity_plan, print_job_fidelity
 from packetloom.campaign.progress import Reporter, SilentReporter, reporter_asked
 from packetloom.campaign.runner import run_plan
 from packetloom.common import arguments
@@ -28,6 +29,7 @@ from packetloom.errors import PacketloomError, ScenarioError
 from packetloom.scenario.override_texts import Overrides, texts
 from packetloom.scenario.plan import Plan, ScenarioSource, plan_from_text, read_plan
 from packetloom.stats.estimates import AXIS, FILE, STATISTICS, percent_text
+from packetloom.stats.job_figures import FIGURES, job_figures
 from packetloom.stats.summary import ALL_SIZES, DEFAULT_BINS, SizeBin, over_seeds
 from packetloom.store.case_rows import label_of
 from packetloom.store.results import Results
@@ -108,6 +110,49 @@ def fidelity_plan(
     return _plan_of(whole, document), refusals
 
 
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What is run to measure estimates."""
+
+    plan: Plan
+    refusals: tuple[str, ...]
+    smaller: tuple[str, ...] = ()
+    """Where jobs are compared, what was made smaller;"""
+    axes: Mapping[str, Mapping[int, int]] = field(default_factory=dict)
+    """and of axes which value stands for which."""
+
+
+def planned(
+    source: ScenarioSource, *, flows: int | None = None, seeds: int = SEEDS, overrides: Overrides = ()
+) -> Asked:
+    """The shortened scenario on all rungs that hold for it: with fewer flows, or with smaller jobs if it has some."""
+    settings = texts(overrides)
+    _refuse_what_is_replaced(settings)
+    whole = read_plan(source, settings)
+    if not has_jobs(whole):
+        plan, refusals = fidelity_plan(source, flows=flows, seeds=seeds, overrides=overrides)
+        return Asked(plan, tuple(map(str, refusals)))
+    if flows is not None:
+        raise PacketloomError("the scenario has jobs, which are made smaller by themselves; leave --flows out")
+    plan, refused, made = job_fidelity_plan(whole, arguments.whole("seeds", seeds, 1, 1_000))
+    return Asked(plan, tuple(map(str, refused)), made.told, made.axes)
+
+
+def measured(results: Results, axes: Mapping[str, Mapping[int, int]] | None = None) -> pl.DataFrame:
+    """The errors of flows, or of jobs where there are some."""
+    if any(figures for _, figures in job_figures(results)):
+        return job_errors(results, axes)
+    return fidelity_errors(results)
+
+
+def printed(errors: pl.DataFrame, smaller: Sequence[str] = ()) -> None:
+    """The outcome in the terminal."""
+    if set(errors["statistic"]) <= set(FIGURES):
+        print_job_fidelity(errors, smaller)
+    else:
+        print_fidelity(errors)
+
+
 def _refuse_what_is_replaced(overrides: Sequence[str]) -> None:
     for setting in overrides:
         key = ".".join(part.strip() for part in setting.partition("=")[0].split("."))
@@ -142,11 +187,12 @@ def run_fidelity(
     reporter: Reporter | None = None,
     cache: bool = True,
     keep_older: bool = False,
+    axes: Mapping[str, Mapping[int, int]] | None = None,
 ) -> Results:
     """Runs what is compared, and writes what was found into the folder."""
     reporter = reporter or SilentReporter()
     results = run_plan(plan, output, workers, reporter, cache=cache, keep_older=keep_older)
-    write_json(output / FILE, fidelity_errors(results).to_dicts(), "what was found")
+    write_json(output / FILE, measured(results, axes).to_dicts(), "what was found")
     return results
 
 
@@ -162,22 +208,24 @@ def fidelity(
 ) -> pl.DataFrame:
     """Measures what estimates cost in accuracy and save in time, on a shortened version of a scenario.
 
-    The columns are those of `packetloom fidelity`'s fidelity.json (docs/fidelity.md): a row per scheme, load, rung,
-    size bin and statistic of the slowdown. Without `output` the results are not kept. `PacketloomError`
-    where no rung holds for any scheme. A `ScenarioWarning` names the schemes for which one does not hold; those for
-    which none does are left out.
+    Jobs are made smaller: their rows have what of them (`bin`) and which figure (`statistic`) was compared. The columns
+    are those of `packetloom fidelity`'s fidelity.json (docs/fidelity.md): a row per scheme, load, rung, size bin and
+    statistic of the slowdown. Without `output` the results are not kept. `PacketloomError` where no rung holds for any
+    scheme. A `ScenarioWarning` names the schemes for which one does not hold, and what was made smaller; schemes for
+    which no rung holds are left out.
 
     Examples:
         >>> found = packetloom.fidelity(scenario, flows=100, seeds=1, progress=False)
         >>> sorted(found["scheme"].unique())
         ['DCTCP', 'TCP']
     """
-    plan, refusals = fidelity_plan(scenario, flows=flows, seeds=seeds, overrides=overrides)
-    warn([*plan.warnings, *map(str, refusals)])
+    asked = planned(scenario, flows=flows, seeds=seeds, overrides=overrides)
+    plan = asked.plan
+    warn([*plan.warnings, *asked.refusals, *(f"made smaller: {one}" for one in asked.smaller)])
     given = None if output is None else arguments.path("output", output)
     reporter, limit = reporter_asked(progress), arguments.workers(workers)
     with arguments.folder_for_now(given) as folder:
-        return fidelity_errors(run_fidelity(plan, folder, workers=limit, reporter=reporter))
+        return measured(run_fidelity(plan, folder, workers=limit, reporter=reporter, axes=asked.axes), asked.axes)
 
 
 def fidelity_errors(results: Results, bins: Sequence[SizeBin] = DEFAULT_BINS) -> pl.DataFrame:

@@ -303,17 +303,16 @@ def fidelity(
     keep_older: KeepOlderOption = False,
 ) -> None:
     """Measure what estimates (run.fidelity) cost in accuracy and save in time, on a shortened version of a scenario."""
-    from packetloom.campaign.fidelity import fidelity_errors, fidelity_plan, print_fidelity, run_fidelity
+    from packetloom.campaign.fidelity import measured, planned, printed, run_fidelity
     from packetloom.campaign.progress import reporter_for
     from packetloom.common.files import write_json
     from packetloom.store.targets import check_target
 
     check_target(json_file, scenario)
-    plan, refusals = fidelity_plan(scenario, flows=flows, seeds=seeds, overrides=settings or ())
-    for warning in plan.warnings:
+    asked = planned(scenario, flows=flows, seeds=seeds, overrides=settings or ())
+    plan = asked.plan
+    for warning in [*plan.warnings, *asked.refusals]:
         print(f"warning: {warning}", file=sys.stderr)
-    for refusal in refusals:
-        print(f"warning: {refusal}", file=sys.stderr)
     folder = output or Path("results") / f"{plan.name}-fidelity"
     with interruptible("The same command goes on from there."):
         results = run_fidelity(
@@ -323,9 +322,10 @@ def fidelity(
             reporter=reporter_for(sys.stderr),
             cache=not no_cache,
             keep_older=keep_older,
+            axes=asked.axes,
         )
-    errors = fidelity_errors(results)
-    print_fidelity(errors)
+    errors = measured(results, asked.axes)
+    printed(errors, asked.smaller)
     if json_file:
         write_json(json_file, errors.to_dicts(), "what was found")
     print(f"\nresults in {folder}; beside estimates: packetloom report ESTIMATES --errors {folder}/fidelity.json")

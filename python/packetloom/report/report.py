@@ -31,7 +31,7 @@ from packetloom.report.waits import write_waits
 from packetloom.scenario import confounders
 from packetloom.scenario.run_lengths import extended_said
 from packetloom.stats import curves
-from packetloom.stats.estimates import Errors, estimate_lines, estimated_by, measured_errors
+from packetloom.stats.estimates import Errors, estimate_lines, estimated_by, job_estimate_lines, measured_errors
 from packetloom.stats.pauses import innocent_flows
 from packetloom.stats.summary import ALL_SIZES, DEFAULT_BINS, SizeBin, check_bins
 from packetloom.store.case_rows import CaseRow, builds_of
@@ -89,7 +89,7 @@ def report_page(several: Sequence[Results], bins: Sequence[SizeBin] = DEFAULT_BI
             references = question.references if question else frozenset()
             _summary_table(page, statistics, bins, references, finished)
             _fairness(page, statistics, references)
-            _estimates(page, finished, statistics, measured)
+        _estimates(page, finished, statistics, measured)
         _fabric(page, finished)
         _waiting_flows(page, finished)
         _central_control(page, finished)
@@ -187,14 +187,18 @@ def _estimates(page: Page, several: Sequence[Results], statistics: pl.DataFrame,
     if not estimated:
         return
     page.heading("Estimates")
-    lines = estimate_lines(statistics, estimated, errors)
-    page.table(
-        ["load", "scheme", "rung", "flow size", "statistic", "estimate", "error, %", "packets would be"],
-        lines,
-        text_columns=5,
-    )
+    if not statistics.is_empty() and (lines := estimate_lines(statistics, estimated, errors)):
+        page.table(
+            ["load", "scheme", "rung", "flow size", "statistic", "estimate", "error, %", "packets would be"],
+            lines,
+            text_columns=5,
+        )
+    if lines := job_estimate_lines(several, estimated, errors):
+        page.table(
+            ["scheme", "rung", "of jobs", "figure", "estimate", "error, %", "packets would be"], lines, text_columns=4
+        )
     page.text(
-        "These slowdowns are estimates; the cases were not run packet by packet. The error is what `packetloom "
+        "These figures are estimates; the cases were not run packet by packet. The error is what `packetloom "
         "fidelity` measured on a shortened version of a scenario, at the load that is nearest; the band is the "
         "estimate without it, over the 95 % interval of the error. A dash: no error was measured; `packetloom "
         "fidelity SCENARIO` does.",

@@ -14,6 +14,7 @@ import polars as pl
 from packetloom.common.quantities import significant
 from packetloom.errors import PacketloomError
 from packetloom.stats.curves import renaming
+from packetloom.stats.job_figures import UNIT_NAMES, UNITS, job_figures
 from packetloom.stats.summary import ALL_SIZES
 from packetloom.store.results import Results
 
@@ -38,7 +39,7 @@ def estimated_by(several: Sequence[Results]) -> dict[str, Estimated]:
     """The labels (scheme and axes) of results whose flows were estimated."""
     found = {}
     for one in several:
-        rungs, renamed = _rungs(one), renaming(one, several)
+        rungs, renamed = rungs_of(one), renaming(one, several)
         for row in one.rows():
             if row.counters.get("estimated") == 1:
                 rung = rungs.get(row.case_id, "an estimate")
@@ -48,14 +49,22 @@ def estimated_by(several: Sequence[Results]) -> dict[str, Estimated]:
     return found
 
 
-def _rungs(results: Results) -> dict[str, str]:
+def rungs_of(results: Results) -> dict[str, str]:
     """The rung of each case, as its plan has it."""
     found = {}
     for line in results.plan_lines():
         rung = json.loads(line["case"])["run"].get("fidelity")
         if rung:
-            found[str(line["id"])] = str(rung["kind"])
+            found[str(line["id"])] = rung_name(rung)
     return found
+
+
+def rung_name(rung: object) -> str:
+    """What a scenario's `run.fidelity` is called in tables: its kind, and whether collective operations are wholes."""
+    if not isinstance(rung, Mapping):
+        return str(rung or "packets")
+    kind = str(rung["kind"])
+    return f"{kind}, whole" if rung.get("collectives") == "whole" else kind
 
 
 def estimate_lines(statistics: pl.DataFrame, estimated: Mapping[str, Estimated], errors: Errors) -> list[list[str]]:
@@ -74,6 +83,27 @@ def estimate_lines(statistics: pl.DataFrame, estimated: Mapping[str, Estimated],
         load = "–" if row["load"] is None else f"{row['load']:g}"
         bin = "all" if row["bin"] == ALL_SIZES else str(row["bin"])
         lines.append([load, row["label"], one.rung, bin, row["statistic"], significant(row["value"], 3), *texts])
+    return lines
+
+
+def job_estimate_lines(
+    several: Sequence[Results], estimated: Mapping[str, Estimated], errors: Errors
+) -> list[list[str]]:
+    """A line per label and figure of jobs that were estimated, with the error measured for that scheme and rung."""
+    values: dict[tuple[str, float | None, str, str], list[float]] = {}
+    for one in several:
+        renamed = renaming(one, several)
+        for row, figures in job_figures(one):
+            label = renamed.get(row.label, row.label)
+            for figure in figures if label in estimated else ():
+                values.setdefault((label, row.load, figure.of, figure.name), []).append(figure.value)
+    lines = []
+    for (label, load, of, name), seeds in values.items():
+        value = sum(seeds) / len(seeds)
+        error = _nearest_error(estimated[label], {"bin": of, "statistic": name, "load": load}, errors)
+        texts = ("–", "–") if error is None else _band_texts(value / UNITS[name], error)
+        unit = UNIT_NAMES[name]
+        lines.append([label, estimated[label].rung, of, f"{name}, {unit}", significant(value / UNITS[name], 3), *texts])
     return lines
 
 
