@@ -89,6 +89,13 @@ impl<H> Packet<H> {
         self.ecn != Ecn::NotCapable
     }
 
+    /// Where senders mark what no receiver has called for (Aeolus): whether it is that. Real switches know it by the ECN
+    /// field, as RED drops what it can't mark.
+    #[inline]
+    pub fn is_unscheduled(&self) -> bool {
+        self.kind == Kind::Data && !self.is_ecn_capable()
+    }
+
     /// Of a trimmed packet: whether it lost its payload before its last link, to a host (UEC's
     /// DSCP_TRIMMED_LASTHOP).
     pub fn was_trimmed_last(&self) -> bool {

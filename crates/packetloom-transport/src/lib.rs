@@ -111,6 +111,11 @@ pub trait Scheme: Transport {
         false
     }
 
+    /// Whether its data says which of it no receiver has called for, so that queues can drop that first (Aeolus).
+    fn sends_unscheduled(_values: &Values) -> bool {
+        false
+    }
+
     /// Rates that are as they are whatever the link's, of those that a scenario leaves out.
     fn fixed_rates(_values: &Values) -> Vec<FixedRate> {
         Vec::new()
@@ -203,6 +208,8 @@ pub struct Entry {
     pub smallest_bytes: fn(&Values) -> u64,
     /// Whether it goes by marks, so that some queue has to set them.
     pub goes_by_marks: fn(&Values) -> bool,
+    /// Whether its data says which of it no receiver has called for.
+    pub sends_unscheduled: fn(&Values) -> bool,
     /// Its rates that are as they are whatever the link's.
     pub fixed_rates: fn(&Values) -> Vec<FixedRate>,
     /// Whether its senders wait for answers.
@@ -246,6 +253,7 @@ impl Entry {
             },
             smallest_bytes: T::smallest_bytes,
             goes_by_marks: T::goes_by_marks,
+            sends_unscheduled: T::sends_unscheduled,
             fixed_rates: T::fixed_rates,
             is_answered: T::is_answered,
             numbers_connections: T::numbers_connections,

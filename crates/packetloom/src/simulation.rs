@@ -61,7 +61,8 @@ use crate::workload::{Environment, SourceFacts, Workload};
 use alone::Alone;
 use checks::{
     asymmetry, captured, check_credits, check_links, check_paths, check_processing, check_queues,
-    check_retry, check_returns, check_samples, check_sizes, check_traffic, load_classes, watched,
+    check_retry, check_returns, check_samples, check_sizes, check_traffic, check_unscheduled, load_classes,
+    watched,
 };
 use fidelity::{Fidelity, check_rung, wholes};
 use flow_level::{Model, run_fluid};
@@ -196,6 +197,7 @@ impl Simulation {
         transport::check_routing(&transport, &routing, &topology)?;
         let format = if is_central { central::FORMAT } else { PacketFormat::of(&transport).data };
         check_returns(&case)?;
+        check_unscheduled(&case)?;
         check_processing(&topology, (is_fluid, is_central))?;
         let captured = captured(&case, &topology, is_fluid)?;
         let watched = watched(&case, !is_fluid && !is_central)?;

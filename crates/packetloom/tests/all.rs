@@ -3,6 +3,7 @@
 
 #![allow(clippy::cast_possible_truncation, clippy::cast_possible_wrap, clippy::cast_sign_loss)]
 
+mod aeolus;
 mod background;
 mod balancing;
 mod best_fct;

@@ -127,6 +127,22 @@ pub(super) fn never_marks(
     Some(Complaint::new(key, message))
 }
 
+/// That a threshold above which some packets are dropped before others is below the most that there is room for.
+pub(super) fn never_drops_first(
+    rule: &Values,
+    key: &str,
+    most: Option<u64>,
+    packet_bytes: u64,
+) -> Result<(), Complaint> {
+    let from = limit(rule, key, packet_bytes);
+    let Some((from, most)) = from.zip(most).filter(|(from, most)| from >= most) else { return Ok(()) };
+    let message = format!(
+        "nothing is ever dropped before the rest: that takes more than {from} B that wait, and there is room for {most} B; \
+         write less than {most}B, or more room"
+    );
+    Err(Complaint::new(key, message))
+}
+
 /// The parameter of RED that its queue is too short for, if one is, and what that means.
 pub fn never_reached(values: &Values) -> Option<(&'static str, String)> {
     let (Value::Bytes(max), Value::Bytes(capacity)) = (values.entries.get("max")?, values.get("capacity"))

@@ -95,6 +95,7 @@ pub const QUEUE: Made<Queue> = Made {
             port.is_some_and(|port| super::marks(&port)) || super::marks(&values.component("queue"))
         },
         weighs: |values| super::weighs(&values.component("queue")),
+        drops_unscheduled: |values| super::drops_unscheduled(&values.component("queue")),
         trims_to_bytes: |values| super::trims_to_bytes(&values.component("queue")),
         returns_to_sender: |values| super::returns_to_sender(&values.component("queue")),
         classes: |values| Some(count(values)),

@@ -5,16 +5,18 @@
 //! credit goes before all data if the token bucket holds its size; otherwise data goes; if there is none, the link waits
 //! until the bucket does (`engine/port/timed.rs`).
 //!
+//! With Aeolus (SIGCOMM 2020), data that no credit called for is dropped once more than a threshold of data waits, at switches.
+//!
 //! Tokens are here an instant: that at which the bucket would have been empty, had it filled at its rate since. The
 //! authors' ns-2 (kaist-ina/ns2-xpass, queue/xpass-drop-tail.cc) counts whole bytes, which is the same within a byte's time.
 
-use super::admission::{CAPACITY, Limit};
+use super::admission::{CAPACITY, Limit, never_drops_first};
 use super::list::List;
 use super::{Buffer, Built, Env, Holds, Joined, Occupancy, Opening, Queue, Site, Traits, has_room, limit};
 use crate::narrow::narrow;
 use crate::packet::Kind as PacketKind;
 use crate::packets::{PacketId, Packets};
-use crate::spec::{ALWAYS, Complaint, Component, Fallback, Kind, Made, Param, Values};
+use crate::spec::{ALWAYS, Complaint, Component, Fallback, Kind, Made, Param, Value, Values};
 use crate::units::{Rate, Time};
 
 const COMPONENT: Component = Component {
@@ -61,6 +63,14 @@ const COMPONENT: Component = Component {
             source: "the authors' ns-2: 250 packets a switch's port, 1000 a host's (large-scale-fattree.tcl); its class has 100",
             ..CAPACITY
         },
+        Param {
+            name: "drop_unscheduled_above",
+            kind: Kind::Buffer,
+            default: Fallback::Absent,
+            doc: "Aeolus: at switches, data that goes without a credit is dropped when more data than this waits before it. Left out: none is dropped before the rest.",
+            source: "Aeolus (SIGCOMM 2020), from memory: 6 KB, 4 packets, at 10 Gb/s, as RED drops what is not ECN-capable; hosts drop nothing: packetloom",
+            acts: ALWAYS,
+        },
     ]],
     check,
 };
@@ -73,9 +83,13 @@ pub const QUEUE: Made<Queue> = Made {
         // How many credits wait decides which are lost.
         is_sized_by_design: |_| true,
         limits_credits: true,
+        drops_unscheduled: |values| *values.get("drop_unscheduled_above") != Value::Absent,
         // Of credits, for which there would be room among data.
         traits: |_| Traits { drops_early: true, ..Traits::NONE },
-        check: |values, packet| has_room(values, "capacity", packet),
+        check: |values, packet| {
+            has_room(values, "capacity", packet)?;
+            never_drops_first(values, "drop_unscheduled_above", limit(values, "capacity", packet), packet)
+        },
         ..Queue::new(|values| Built::Held(Buffer::CreditLimiter(Box::new(CreditLimiter::build(values)))))
     },
 };
@@ -129,6 +143,8 @@ pub struct CreditLimiter {
     most_credits: u64,
     bucket: u64,
     capacity: Limit,
+    /// More data than this may wait only of what credits called for.
+    unscheduled: Limit,
     framing_bytes: u64,
     /// In bytes a second.
     rate: u64,
@@ -149,6 +165,7 @@ impl CreditLimiter {
             most_credits: values.count("credits"),
             bucket: values.count("bucket"),
             capacity: Limit::of(values.get("capacity")),
+            unscheduled: Limit::of(values.get("drop_unscheduled_above")),
             framing_bytes: 0,
             rate: u64::MAX,
             empty_at: Time::ZERO,
@@ -229,9 +246,16 @@ impl Holds for CreditLimiter {
     fn put<H: Copy + Default>(&mut self, id: PacketId, _: Option<Opening>, env: &mut Env<'_, H>) -> Joined {
         let packet = env.packets.get(id);
         let (size_bytes, is_credit) = (packet.size_bytes, packet.kind == PacketKind::Credit);
-        let mut data = self.data.queued();
+        let waits = self.data.queued();
+        let mut data = waits;
         data.add(size_bytes);
-        if if is_credit { self.is_full_for(size_bytes) } else { self.capacity.exceeded_by(data) } {
+        let is_too_much = if is_credit {
+            self.is_full_for(size_bytes)
+        } else {
+            self.capacity.exceeded_by(data)
+                || (self.unscheduled.exceeded_by(waits) && packet.is_unscheduled())
+        };
+        if is_too_much {
             env.drop(id);
             return Joined::Dropped;
         }
@@ -273,6 +297,9 @@ impl Holds for CreditLimiter {
     }
 
     fn place(&mut self, site: Site) {
+        if !site.is_switch {
+            self.unscheduled = Limit::None;
+        }
         self.framing_bytes = site.framing_bytes;
         self.rate = credit_rate(site.rate, self.mean_bytes(), self.data_bytes + self.framing_bytes);
     }
@@ -281,13 +308,16 @@ impl Holds for CreditLimiter {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::packet::Packet;
+    use crate::packet::{Ecn, Packet};
     use crate::queue::testing::TestBuffer;
     use crate::random::{Purpose, Stream};
-    use crate::spec::Value;
 
     /// At 10 Gb/s, with 38 B of framing, as the authors set it.
     fn limiter(credits: u64, bucket: u64) -> TestBuffer<u32> {
+        limiter_at(true, (credits, bucket), Value::Absent)
+    }
+
+    fn limiter_at(is_switch: bool, (credits, bucket): (u64, u64), unscheduled: Value) -> TestBuffer<u32> {
         let (count, bytes) = (Value::Count, Value::Bytes);
         let entries = [
             ("credit", bytes(46)),
@@ -295,11 +325,12 @@ mod tests {
             ("credits", count(credits)),
             ("bucket", count(bucket)),
             ("capacity", Value::Packets(3)),
+            ("drop_unscheduled_above", unscheduled),
         ];
         let entries = entries.map(|(key, value)| (key.to_owned(), value)).into();
         let mut buffer = Buffer::build(&Values { kind: "credit-limiter".to_owned(), entries });
         buffer.place(Site {
-            is_switch: true,
+            is_switch,
             rate: Rate::from_gbps(10),
             host_rate: Rate::from_gbps(10),
             framing_bytes: 38,
@@ -340,6 +371,23 @@ mod tests {
         assert_eq!(of_credits, [0, 0, 0, 0, 0, 0, 0, 0, 1, 1]);
         let of_data: Vec<u64> = (0..4).map(|number| drops(&mut queue, data(number))).collect();
         assert_eq!(of_data, [0, 0, 0, 1]);
+    }
+
+    #[test]
+    fn data_without_a_credit_finds_less_room_at_switches() {
+        let without = |number| Packet { ecn: Ecn::NotCapable, ..data(number) };
+        let with = |number| Packet { ecn: Ecn::Ect0, ..data(number) };
+        let drops = |is_switch, packets: [Packet<u32>; 4]| {
+            let mut queue = limiter_at(is_switch, (8, 2), Value::Bytes(1_500));
+            packets.map(|packet| queue.put(packet, 0, &mut stream()).drops)
+        };
+        // One that waits is no more than the threshold, two are; three are all that fit.
+        assert_eq!(drops(true, [without(0), without(1), without(2), with(3)]), [0, 0, 1, 0]);
+        assert_eq!(drops(true, [with(0), with(1), with(2), with(3)]), [0, 0, 0, 1]);
+        assert_eq!(drops(false, [without(0), without(1), without(2), with(3)]), [0, 0, 0, 1]);
+        // What carries no data is never held for it.
+        let control = Packet { kind: PacketKind::Control, size_bytes: 46, ..Packet::default() };
+        assert_eq!(drops(true, [with(0), with(1), control, without(3)]), [0, 0, 0, 1]);
     }
 
     #[test]

@@ -83,6 +83,8 @@ pub struct Queue {
     weighs: fn(&Values) -> bool,
     /// Whether it drops credits that call for more data than the link back carries.
     limits_credits: bool,
+    /// Whether it drops data that no receiver has called for before all else.
+    drops_unscheduled: fn(&Values) -> bool,
     /// The size to which it trims packets.
     trims_to_bytes: fn(&Values) -> Option<u64>,
     /// Whether headers that do not fit go back to their senders.
@@ -109,6 +111,7 @@ impl Queue {
             marks: |_| false,
             weighs: |_| false,
             limits_credits: false,
+            drops_unscheduled: |_| false,
             trims_to_bytes: |_| None,
             returns_to_sender: |_| false,
             classes: |_| None,
@@ -171,6 +174,11 @@ pub fn weighs(values: &Values) -> bool {
 /// Whether a queue drops credits that call for more data than the link back carries.
 pub fn limits_credits(values: &Values) -> bool {
     Queue::of(values).limits_credits
+}
+
+/// Whether a queue, or one inside it, drops data that no receiver has called for before all else.
+pub fn drops_unscheduled(values: &Values) -> bool {
+    (Queue::of(values).drops_unscheduled)(values)
 }
 
 /// The size to which a queue, or one inside it, trims packets.

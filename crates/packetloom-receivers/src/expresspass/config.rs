@@ -3,14 +3,15 @@
 use super::header::Header;
 use crate::flow::{FlowId, HostId};
 use crate::narrow::{exact, narrow};
-use crate::packet::{Kind, Packet};
+use crate::packet::{Ecn, Kind, Packet};
 use crate::packet_format;
 use crate::priority;
 use crate::queue;
 use crate::random::Stream;
-use crate::spec::{ALWAYS, Complaint, Fallback, Kind as Holds, Param, Values};
-use crate::topology::Topology;
+use crate::spec::{ALWAYS, Complaint, Fallback, Kind as Holds, Needs, Param, Values};
+use crate::topology::{Link, Topology};
 use crate::units::{Rate, Time};
+use packetloom_transport::ways;
 
 /// The defaults in which the paper and the ways in which its authors' code was run differ.
 #[derive(Clone, Copy, Debug)]
@@ -118,9 +119,9 @@ pub const PARAMS: &[Param] = &[
     Param {
         name: "ramp",
         kind: Holds::Count(1),
-        default: Fallback::Value("40"),
-        doc: "A flow with fewer packets than this begins at a rate that is less in proportion.",
-        source: "the authors' ns-2: XPassAgent::recv_credit_request",
+        default: Fallback::Absent,
+        doc: "A flow with fewer packets than this begins at a rate that is less in proportion. Left out: 40; with aeolus 1, so that none does.",
+        source: "the authors' ns-2: XPassAgent::recv_credit_request; with Aeolus: a port of its authors' code (kaist-ina/ns2-flexpass, xpass/flexpass.cc)",
         acts: ALWAYS,
     },
     Param {
@@ -137,6 +138,22 @@ pub const PARAMS: &[Param] = &[
         "A request without a credit, and a word on missing data without any, are sent again after this; a sender whose credits cease asks again after 16 times as long. Left out: 100us, 100ms (class).",
         "the authors' ns-2: retransmit_timeout_; what follows when credits cease: packetloom",
     ),
+    Param {
+        name: "aeolus",
+        kind: Holds::Flag,
+        default: Fallback::Value("false"),
+        doc: "Aeolus: a flow's first packets go before its first credit, at line rate, and a probe behind them. Queues drop these first (drop_unscheduled_above of credit-limiter); receivers acknowledge them, and credits go to those that are lost before all else.",
+        source: "Aeolus (SIGCOMM 2020), its abstract and what is known of it; a port of its authors' code (kaist-ina/ns2-flexpass, xpass/flexpass.cc)",
+        acts: ALWAYS,
+    },
+    Param {
+        name: "burst",
+        kind: Holds::Bytes,
+        default: Fallback::Absent,
+        doc: "With aeolus: how much goes before the first credit, on the wire, in whole packets. Left out: what a host's link carries in the longest base round trip of a packet and its acknowledgement.",
+        source: "Aeolus (SIGCOMM 2020): a BDP; the port has two, of a base round trip that is set",
+        acts: &[Needs::Is("aeolus", &["true"])],
+    },
 ];
 
 /// What must hold of them.
@@ -156,7 +173,12 @@ pub fn check(values: &Values) -> Result<(), Complaint> {
     if values.optional_time("retry").is_some_and(|retry| retry < Time::from_us(1)) {
         return Err(Complaint::new("retry", "write a time of at least 1us, such as \"100us\""));
     }
-    if values.count("ramp") > 1 << 20 {
+    let full = values.bytes("mss") + values.bytes("header");
+    if values.optional_bytes("burst").is_some_and(|burst| burst < full) {
+        let message = format!("has no room for a full packet; write {full}B or more, or leave aeolus out");
+        return Err(Complaint::new("burst", message));
+    }
+    if values.optional_count("ramp").is_some_and(|ramp| ramp > 1 << 20) {
         return Err(Complaint::new("ramp", "write 1048576 at most"));
     }
     Ok(())
@@ -179,12 +201,22 @@ pub struct Config {
     pub ramp: u32,
     pub early_stop: bool,
     pub retry: Time,
+    /// With Aeolus: how many packets of a flow go before its first credit.
+    pub burst: Option<u32>,
+    /// The same in bytes, where a scenario says so.
+    pub burst_bytes: Option<u64>,
+}
+
+/// Whether packets say that they go without a credit.
+pub fn sends_unscheduled(values: &Values) -> bool {
+    values.flag("aeolus")
 }
 
 impl Config {
     /// Of a network that is not known yet.
     pub fn of(values: &Values) -> Config {
         let variant = Variant::of(values);
+        let usual_ramp = if sends_unscheduled(values) { 1 } else { 40 };
         let share = |key, other| values.optional_number(key).unwrap_or(other);
         Config {
             payload_bytes: values.bytes("mss"),
@@ -199,15 +231,46 @@ impl Config {
             least_weight: values.number("w_min"),
             target_loss: share("target_loss", variant.target_loss),
             jitter: values.number("jitter"),
-            ramp: exact::<u32>(values.count("ramp")),
+            ramp: values.optional_count("ramp").map_or(usual_ramp, exact::<u32>),
             early_stop: values.flag("early_stop"),
             retry: values.optional_time("retry").unwrap_or(variant.retry),
+            burst: sends_unscheduled(values).then_some(1),
+            burst_bytes: values.optional_bytes("burst"),
         }
     }
 
     /// On a network.
     pub fn on(self, topology: &Topology) -> Config {
-        Config { framing_bytes: topology.framing_bytes, ..self }
+        let on_it = Config { framing_bytes: topology.framing_bytes, ..self };
+        let burst = on_it.burst.map(|_| {
+            let bytes = on_it.burst_bytes.unwrap_or_else(|| on_it.bdp_bytes(topology));
+            narrow::<u32>((bytes / on_it.full_on_wire()).max(1))
+        });
+        Config { burst, ..on_it }
+    }
+
+    /// What a host's link carries in the longest round trip of a full packet and its acknowledgement.
+    fn bdp_bytes(&self, topology: &Topology) -> u64 {
+        let takes = |links: &[&Link], bytes| -> u64 {
+            links.iter().map(|link| (link.latency + link.rate.time_for(bytes)).as_ps()).sum()
+        };
+        let round_trip = |(src, dst)| {
+            takes(&ways::path(topology, src, dst), self.full_on_wire())
+                + takes(&ways::path(topology, dst, src), self.least_bytes + self.framing_bytes)
+        };
+        let longest = ways::distinct_pairs(topology).into_iter().map(round_trip).max().unwrap_or_default();
+        let bits = u128::from(topology.nic_rate().as_bps()) * u128::from(longest) / 1_000_000_000_000;
+        narrow::<u64>(bits / 8)
+    }
+
+    fn full_on_wire(&self) -> u64 {
+        (self.payload_bytes + self.header_bytes).max(self.least_bytes) + self.framing_bytes
+    }
+
+    /// What packets with a credit, and those without data, say: where others are dropped first they are not.
+    #[inline]
+    pub fn ecn(&self) -> Ecn {
+        if self.burst.is_some() { Ecn::Ect0 } else { Ecn::NotCapable }
     }
 
     /// After so long without a credit a sender that had some asks again.
@@ -240,19 +303,19 @@ impl Config {
 
     /// The most credits that a host's link carries data for, in bytes a second.
     pub fn most_credits(&self, link: Rate) -> u64 {
-        let full = (self.payload_bytes + self.header_bytes).max(self.least_bytes);
-        queue::credit_rate(link, self.least_bytes + self.framing_bytes, full + self.framing_bytes)
+        queue::credit_rate(link, self.least_bytes + self.framing_bytes, self.full_on_wire())
     }
 
     /// A packet without payload, which goes before all data where queues rank.
     pub fn control(&self, flow: FlowId, dst: HostId, header: Header) -> Packet<Header> {
         let kind = match header {
-            Header::Done => Kind::Ack,
+            Header::Done | Header::Came { .. } | Header::Probed { .. } => Kind::Ack,
             Header::Credit { .. } => Kind::Credit,
             _ => Kind::Control,
         };
         let size_bytes = narrow::<u16>(self.least_bytes);
-        Packet { flow, dst, priority: priority::FIRST, size_bytes, kind, header, ..Packet::default() }
+        let ecn = self.ecn();
+        Packet { flow, dst, priority: priority::FIRST, size_bytes, kind, ecn, header, ..Packet::default() }
     }
 
     /// A credit, whose size is drawn.
@@ -287,6 +350,8 @@ pub mod testing {
             ramp: 40,
             early_stop: true,
             retry: Time::from_us(100),
+            burst: None,
+            burst_bytes: None,
         }
     }
 }

@@ -29,6 +29,26 @@ pub enum Header {
         /// The same.
         sent_at: Time,
     },
+    /// The same without a credit (Aeolus).
+    Unscheduled {
+        /// The packet's number in its flow.
+        seq: u32,
+    },
+    /// Behind the last of these (Aeolus).
+    Probe {
+        /// How many there were: the flow's first ones.
+        sent: u32,
+    },
+    /// A packet came that was sent without a credit.
+    Came {
+        /// Its number.
+        seq: u32,
+    },
+    /// The probe came, so that whatever has not come before is lost.
+    Probed {
+        /// What it said.
+        sent: u32,
+    },
     /// The flow needs no more credits.
     Stop {
         /// Whether all of it was sent; if not, the credits under way do for the rest.

@@ -6,6 +6,7 @@
 //! |---|---|
 //! | `feedback.rs` | how fast a flow's credits go |
 //! | `outgoing.rs`, `incoming.rs` | a flow at its two ends |
+//! | `unscheduled.rs` | what goes before the first credit, with Aeolus (SIGCOMM 2020) |
 //! | `queue/credit_limiter.rs`, of the core | what ports do |
 //!
 //! It follows its authors' ns-2 (kaist-ina/ns2-xpass, xpass/xpass.cc). There a flow is over when no credit comes any more,
@@ -17,6 +18,7 @@ mod feedback;
 mod header;
 mod incoming;
 mod outgoing;
+mod unscheduled;
 
 use super::finished::Finished;
 use super::flow_table::FlowTable;
@@ -38,6 +40,8 @@ const CREDIT: u8 = 0;
 const NACK: u8 = 1;
 /// A timer's purpose: a sender has waited for long enough.
 const REMIND: u8 = 2;
+/// A timer's purpose: the next packet without a credit goes.
+const BURST: u8 = 3;
 
 /// All flows from and to one host.
 pub struct ExpressPass {
@@ -75,6 +79,10 @@ impl Scheme for ExpressPass {
         Config::of(values).smallest_bytes()
     }
 
+    fn sends_unscheduled(values: &Values) -> bool {
+        config::sends_unscheduled(values)
+    }
+
     fn new(config: &Config) -> ExpressPass {
         ExpressPass {
             config: config.clone(),
@@ -86,7 +94,10 @@ impl Scheme for ExpressPass {
     }
 
     fn number(packet: &Packet<Header>) -> Option<u32> {
-        if let Header::Data { seq, .. } = packet.header { Some(seq) } else { None }
+        match packet.header {
+            Header::Data { seq, .. } | Header::Unscheduled { seq } => Some(seq),
+            _ => None,
+        }
     }
 }
 
@@ -100,6 +111,7 @@ impl Transport for ExpressPass {
         context.set_timer(outgoing.due, flow.id, REMIND);
         self.outgoing.insert(flow.id, outgoing);
         context.send(self.config.control(flow.id, flow.dst, request));
+        self.send_early(flow.id, context);
     }
 
     fn receive(&mut self, packet: Packet<Header>, context: &mut Context<'_, Header>) {
@@ -110,6 +122,9 @@ impl Transport for ExpressPass {
         match packet.header {
             Header::Data { seq, number, sent_at } => self.arrived(&packet, seq, (number, sent_at), context),
             Header::Credit { number, sent_at } => self.credited(packet.flow, (number, sent_at), context),
+            Header::Unscheduled { seq } => self.arrived_early(&packet, seq, context),
+            Header::Probe { sent } => self.probed(&packet, sent, context),
+            Header::Came { .. } | Header::Probed { .. } => self.answered(&packet, context),
             Header::Request { size_bytes, packets_left } => {
                 self.requested(&packet, size_bytes, packets_left, context);
             }
@@ -143,6 +158,7 @@ impl Transport for ExpressPass {
                     self.name_missing(timer.key, context);
                 }
             }
+            BURST => self.send_early(timer.key, context),
             _ => self.remind(timer, context),
         }
     }
@@ -162,8 +178,33 @@ impl Transport for ExpressPass {
 
 // The sending side.
 impl ExpressPass {
+    /// Sends a packet without a credit, if one may go, and comes back when it has left; the probe behind the last.
+    fn send_early(&mut self, id: FlowId, context: &mut Context<'_, Header>) {
+        let Some(flow) = self.outgoing.get_mut(id) else { return };
+        let Some(data) = flow.send_early(&self.config) else { return };
+        let takes = context.nic_time_for(data.size_bytes.into());
+        context.send(data);
+        if let Some(probe) = flow.end_early(false) {
+            context.send(self.config.control(id, flow.flow().dst, probe));
+        } else {
+            context.set_timer(context.now + takes, id, BURST);
+        }
+    }
+
+    /// Its receiver says what came of a flow's packets without credits.
+    fn answered(&mut self, packet: &Packet<Header>, context: &mut Context<'_, Header>) {
+        let Some(flow) = self.outgoing.get_mut(packet.flow) else { return };
+        if flow.answered(packet.header, context.now) {
+            let stop = flow.stop(&self.config, context.now);
+            Self::tell(flow, stop, &self.config, context);
+        }
+    }
+
     fn credited(&mut self, id: FlowId, credit: (u32, Time), context: &mut Context<'_, Header>) {
         let Some(flow) = self.outgoing.get_mut(id) else { return };
+        if let Some(probe) = flow.end_early(true) {
+            context.send(self.config.control(id, flow.flow().dst, probe));
+        }
         if flow.hear(&self.config, context.now) {
             context.set_timer(flow.due, id, REMIND);
         }
@@ -246,6 +287,25 @@ impl ExpressPass {
         let id = packet.flow;
         let Some(flow) = self.incoming.get_mut(id) else { return };
         flow.feedback.arrived(number, sent_at, context.now);
+        self.take_in(id, seq, context);
+    }
+
+    /// A packet without a credit came. Before its flow's request, it is as if it had not.
+    fn arrived_early(&mut self, packet: &Packet<Header>, seq: u32, context: &mut Context<'_, Header>) {
+        if self.incoming.get(packet.flow).is_some() {
+            context.send(self.config.control(packet.flow, packet.src, Header::Came { seq }));
+            self.take_in(packet.flow, seq, context);
+        }
+    }
+
+    fn probed(&mut self, packet: &Packet<Header>, sent: u32, context: &mut Context<'_, Header>) {
+        if self.incoming.get(packet.flow).is_some() {
+            context.send(self.config.control(packet.flow, packet.src, Header::Probed { sent }));
+        }
+    }
+
+    fn take_in(&mut self, id: FlowId, seq: u32, context: &mut Context<'_, Header>) {
+        let Some(flow) = self.incoming.get_mut(id) else { return };
         match flow.note(seq) {
             Came::InVain => {}
             Came::Gap => self.name_missing(id, context),

@@ -2,11 +2,12 @@
 
 use super::config::Config;
 use super::header::Header;
+use super::unscheduled::Unscheduled;
 use crate::Sending;
 use crate::engine::{FlowStatus, Report};
 use crate::flow::Flow;
 use crate::narrow::{exact, narrow};
-use crate::packet::{Kind, Packet};
+use crate::packet::{Ecn, Kind, Packet};
 use crate::units::Time;
 
 /// The silence after a stop is doubled up to this power of two for each that went unanswered.
@@ -45,14 +46,17 @@ pub struct Outgoing {
     credits: u32,
     round_began: Time,
     stops: u32,
+    /// What goes before the first credit, with Aeolus.
+    early: Option<Box<Unscheduled>>,
     report: Report,
 }
 
 impl Outgoing {
     pub fn new(flow: Flow, config: &Config, now: Time) -> Outgoing {
+        let packets = exact::<u32>(config.packets(flow.size_bytes));
         Outgoing {
             flow,
-            packets: exact::<u32>(config.packets(flow.size_bytes)),
+            packets,
             next: 0,
             fresh: 0,
             state: State::Asked,
@@ -63,6 +67,7 @@ impl Outgoing {
             credits: 0,
             round_began: now,
             stops: 0,
+            early: config.burst.map(|burst| Box::new(Unscheduled::new(burst.min(packets)))),
             report: Report::default(),
         }
     }
@@ -88,8 +93,9 @@ impl Outgoing {
         Sending { in_flight: self.fresh, report: self.report, ..Sending::default() }
     }
 
+    /// How many packets still need credits, as far as is known.
     fn left(&self) -> u32 {
-        self.packets - self.next
+        self.packets - self.next + self.early.as_ref().map_or(0, |early| early.left())
     }
 
     /// A request for credits for what is left.
@@ -112,26 +118,65 @@ impl Outgoing {
 
     /// The packet that a credit is for, if any is left.
     pub fn spend(&mut self, number: u32, sent_at: Time, config: &Config) -> Option<Packet<Header>> {
-        (self.left() > 0).then(|| self.take(number, sent_at, config))
+        let seq = self.choose()?;
+        Some(self.send(seq, Header::Data { seq, number, sent_at }, config.ecn(), config))
     }
 
-    fn take(&mut self, number: u32, sent_at: Time, config: &Config) -> Packet<Header> {
-        let seq = self.next;
-        self.next += 1;
+    /// The next packet without a credit, if one goes.
+    pub fn send_early(&mut self, config: &Config) -> Option<Packet<Header>> {
+        let seq = self.early.as_mut()?.next()?;
+        self.next = seq + 1;
+        // Switches drop it first, as one that can't be marked where others can.
+        Some(self.send(seq, Header::Unscheduled { seq }, Ecn::NotCapable, config))
+    }
+
+    /// The probe behind what went without credits, if no more of it goes from now on.
+    pub fn end_early(&mut self, has_credit: bool) -> Option<Header> {
+        let sent = self.early.as_mut()?.end(has_credit)?;
+        Some(Header::Probe { sent })
+    }
+
+    fn choose(&mut self) -> Option<u32> {
+        if let Some(seq) = self.early.as_mut().and_then(|early| early.take_lost()) {
+            return Some(seq);
+        }
+        if self.next < self.packets {
+            self.next += 1;
+            return Some(self.next - 1);
+        }
+        self.early.as_mut()?.take_unsure()
+    }
+
+    fn send(&mut self, seq: u32, header: Header, ecn: Ecn, config: &Config) -> Packet<Header> {
         self.report.packets_sent += 1;
         if seq < self.fresh {
             self.report.retransmissions += 1;
         }
-        self.fresh = self.fresh.max(self.next);
+        self.fresh = self.fresh.max(seq + 1);
         Packet {
             flow: self.flow.id,
             dst: self.flow.dst,
             priority: 1,
             size_bytes: narrow::<u16>(config.data_bytes(seq, self.flow.size_bytes)),
             kind: Kind::Data,
-            header: Header::Data { seq, number, sent_at },
+            ecn,
+            header,
             ..Packet::default()
         }
+    }
+
+    /// Its receiver says what came of that which went without credits. Whether all has come, so that none is needed.
+    pub fn answered(&mut self, answer: Header, now: Time) -> bool {
+        let Some(early) = &mut self.early else { return false };
+        match answer {
+            Header::Came { seq } => early.acknowledged(seq),
+            Header::Probed { sent } => early.lost_below(sent),
+            _ => {}
+        }
+        if self.rtt == Time::ZERO {
+            self.rtt = now.since(self.asked_at);
+        }
+        self.left() == 0 && matches!(self.state, State::Asked | State::Receiving)
     }
 
     /// Whether to stop the credits after one came: all was sent, or, once a round trip, as many came in it as packets are
@@ -146,7 +191,8 @@ impl Outgoing {
         if now.since(self.round_began) < self.rtt {
             return false;
         }
-        let is_enough = config.early_stop && self.credits >= self.left();
+        let unsure = self.early.as_ref().map_or(0, |early| early.unsure());
+        let is_enough = config.early_stop && unsure == 0 && self.credits >= self.left();
         (self.credits, self.round_began) = (0, now);
         is_enough
     }
@@ -197,7 +243,10 @@ impl Outgoing {
 
     /// Its receiver misses packets from this one on. If it has stopped, it needs new credits.
     pub fn go_back(&mut self, next: u32, config: &Config, now: Time) -> Option<Header> {
-        self.next = self.next.min(next);
+        match &mut self.early {
+            Some(early) => early.lose(next.min(self.next), self.next),
+            None => self.next = self.next.min(next),
+        }
         self.stops = 0;
         matches!(self.state, State::Stopped | State::Closing).then(|| self.request(config, now))
     }
@@ -279,6 +328,39 @@ mod tests {
         assert!(flow.remind(&config, us(1_610)).is_none());
         assert_eq!(flow.due, us(30 + 1_600));
         assert!(matches!(flow.remind(&config, us(1_630)), Some(Header::Request { packets_left: 97, .. })));
+    }
+
+    #[test]
+    fn with_aeolus_credits_go_to_what_is_lost_then_what_is_new_then_what_nothing_is_known_of() {
+        let config = Config { burst: Some(4), early_stop: false, ..config() };
+        let mut flow = outgoing(6, &config);
+        let early: Vec<_> = std::iter::from_fn(|| flow.send_early(&config)).collect();
+        assert_eq!(early.iter().map(|packet| packet.ecn == Ecn::NotCapable).collect::<Vec<_>>(), [true; 4]);
+        assert!(matches!(flow.end_early(false), Some(Header::Probe { sent: 4 })));
+        assert!(flow.end_early(true).is_none());
+        assert!(!flow.answered(Header::Came { seq: 2 }, us(9)));
+        // 0 and 1 are lost, 4 and 5 new, and 3 may have come.
+        let sent: Vec<_> = (0..6).map(|nth| credit(&mut flow, &config, us(10 + nth))).collect();
+        let all = [(Some(0), false), (Some(1), false), (Some(4), false), (Some(5), false), (Some(3), true)];
+        assert_eq!(sent[..5], all);
+        assert_eq!(sent[5].0, None);
+        assert_eq!((flow.report.packets_sent, flow.report.retransmissions), (9, 3));
+        // What comes is known to come: that it was sent again no longer matters.
+        flow.stop(&config, us(16));
+        assert!(!flow.answered(Header::Probed { sent: 4 }, us(17)));
+        assert_eq!(flow.left(), 0);
+    }
+
+    #[test]
+    fn with_aeolus_a_flow_that_has_come_needs_no_credit() {
+        let config = Config { burst: Some(4), ..config() };
+        let mut flow = outgoing(2, &config);
+        let early = std::iter::from_fn(|| flow.send_early(&config)).count();
+        assert_eq!((early, flow.answered(Header::Came { seq: 0 }, us(9))), (2, false));
+        assert!(flow.answered(Header::Came { seq: 1 }, us(10)));
+        assert!(matches!(flow.stop(&config, us(10)), Header::Stop { is_last: true }));
+        // Two round trips, of which it knows by the first acknowledgement.
+        assert_eq!(flow.due, us(28));
     }
 
     #[test]

@@ -125,6 +125,18 @@ fn odd_queues(scheme: &Values) -> Vec<(String, String)> {
         let message = format!("{kind} goes by marks, and {:?} sets none; {such_as}", queue.kind);
         note("queue", message);
     }
+    if transport::sends_unscheduled(&transport) && !queue::drops_unscheduled(&queue) {
+        let such_as = if needs.lost_credits {
+            "drop_unscheduled_above of \"credit-limiter\" does"
+        } else {
+            "aqm = \"selective-drop\" of \"egress\" does"
+        };
+        let message = format!(
+            "{kind} with Aeolus sends data that is to be dropped before the rest, and {:?} drops none of it first; {such_as}",
+            queue.kind
+        );
+        note("queue", message);
+    }
     if needs.trims && ![&queue, &nic].into_iter().any(|queue| queue::trims_to_bytes(queue).is_some()) {
         let message =
             format!("{kind} goes by trimmed packets, and {:?} trims none; \"ndp\" does", queue.kind);

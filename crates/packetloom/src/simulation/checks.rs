@@ -320,6 +320,26 @@ pub(super) fn check_returns(case: &Case) -> Result<(), Complaint> {
     Ok(())
 }
 
+/// Where senders do not say which data no receiver has called for, all of it would count as such.
+pub(super) fn check_unscheduled(case: &Case) -> Result<(), Complaint> {
+    let transport = case.scheme.component("transport");
+    let drops =
+        |key: &&str| case.scheme.optional_component(key).as_ref().is_some_and(queue::drops_unscheduled);
+    let says = transport::sends_unscheduled(&transport);
+    let Some(key) = ["queue", "nic"].into_iter().find(drops).filter(|_| !says) else { return Ok(()) };
+    let instead = if transport.entries.contains_key("aeolus") {
+        format!("write transport = {{ kind = {:?}, aeolus = true }}", transport.kind)
+    } else {
+        "write a transport that does, such as { kind = \"expresspass\", aeolus = true }".to_owned()
+    };
+    let message = format!(
+        "drops data that no receiver has called for before the rest, and {} does not say which that is; {instead}, or \
+         leave the threshold for it out",
+        transport.kind
+    );
+    Err(Complaint::new(&format!("scheme.{key}"), message))
+}
+
 /// Some schemes know of one link at each host: their controllers plan for it, or they keep its books.
 pub(super) fn check_links(scheme: &Values, topology: &Topology, is_fluid: bool) -> Result<(), Complaint> {
     let transport = scheme.component("transport").kind;

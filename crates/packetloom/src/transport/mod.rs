@@ -26,6 +26,11 @@ pub fn goes_by_marks(transport: &Values) -> bool {
     find(&transport.kind).is_some_and(|entry| (entry.goes_by_marks)(transport))
 }
 
+/// Whether a transport's data says which of it no receiver has called for.
+pub fn sends_unscheduled(transport: &Values) -> bool {
+    find(&transport.kind).is_some_and(|entry| (entry.sends_unscheduled)(transport))
+}
+
 /// The size of a transport's smallest packet.
 pub fn smallest_bytes(transport: &Values) -> u64 {
     let usual = || PacketFormat::of(transport).smallest_bytes();

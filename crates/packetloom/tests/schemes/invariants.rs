@@ -52,6 +52,8 @@ enum May {
     Granted,
     /// A packet at a time, as its receiver's credit comes.
     Credited,
+    /// The same; and before the first one a packet at a time, when the host's link is free.
+    CreditedOrEarly,
     /// As each of several windows lets it, which are not seen one by one.
     Windows,
 }
@@ -83,6 +85,8 @@ enum Bears {
 
 const SHORT: &str = r#"{ kind = "drop-tail", capacity = "30KB" }"#;
 const LIMITED: &str = r#"{ kind = "credit-limiter", capacity = "20 packets" }"#;
+const SELECTIVE: &str =
+    r#"{ kind = "credit-limiter", capacity = "20 packets", drop_unscheduled_above = "6KB" }"#;
 const MARKING: &str = r#"{ kind = "ecn", capacity = "60KB", mark_above = "10KB" }"#;
 const STRICT: &str = r#"{ kind = "classes", strict = 8, queue = "drop-tail", port = { kind = "ecn", capacity = "60KB", mark_above = "10KB" } }"#;
 const PFABRIC: &str = r#"{ kind = "pfabric", capacity = "22.5KB" }"#;
@@ -308,6 +312,14 @@ const HELD: &[Held] = &[
             "expresspass",
             r#"variant = "fat-tree", mss = "1460B", header = "40B", ack = "40B", early_stop = false, jitter = 0.0"#,
             SHORT,
+        )
+    },
+    Held {
+        may: May::CreditedOrEarly,
+        ..windowed(
+            "expresspass",
+            r#"mss = "1460B", header = "40B", ack = "40B", aeolus = true, burst = "15KB""#,
+            SELECTIVE,
         )
     },
     Held { may: May::LinkFree, ..windowed("sird", SIRD, STRICT) },
@@ -551,7 +563,8 @@ fn sends_only_when_it_may(held: &Held, steps: &[Step]) -> Result<(), String> {
                 report.packets_sent <= first + step.arrived + report.timeouts + report.returns
             }
             May::Granted => is_alone && matches!(step.cause, Cause::Timer(_)),
-            May::Credited => is_alone && matches!(step.cause, Cause::Packet { kind: Kind::Credit, .. }),
+            May::Credited => is_alone && is_credit(step),
+            May::CreditedOrEarly => is_alone && (is_credit(step) || keeps_pace(gap, LINK)),
             May::Windows => true,
         };
         if !may {
@@ -562,6 +575,10 @@ fn sends_only_when_it_may(held: &Held, steps: &[Step]) -> Result<(), String> {
         last_pace = after.rate;
     }
     Ok(())
+}
+
+fn is_credit(step: &Step) -> bool {
+    matches!(step.cause, Cause::Packet { kind: Kind::Credit, .. })
 }
 
 /// Whether a full packet has left by then at this rate, to a picosecond.

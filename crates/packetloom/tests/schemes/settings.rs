@@ -40,6 +40,7 @@ const TRIMMING_AND_MARKING: &str =
     r#"{ kind = "ndp", capacity = "16KB", ecn_min = "4KB", ecn_max = "12KB" }"#;
 const WEIGHTED: &str = r#"{ kind = "weighted-fair", capacity = "9KB" }"#;
 const LEVELS: &str = r#"{ kind = "classes", strict = 8, queue = "drop-tail" }"#;
+const SELECTIVE: &str = r#"{ kind = "credit-limiter", drop_unscheduled_above = "1.5KB" }"#;
 const CREDITS: &str = r#"{ kind = "daq", short_capacity = "30KB", long_capacity = "30KB", rtt = "20us" }"#;
 
 /// 20 and 10 packets of 1460 B; the second flow begins while the first is under way.
@@ -119,6 +120,12 @@ pub const SETTINGS: &[Setting] = &[
         flows: FEW,
         others: "",
         ..on_rack("expresspass", "variant = \"fat-tree\"", "\"credit-limiter\"")
+    },
+    Setting {
+        variant: "aeolus",
+        flows: FEW,
+        others: "",
+        ..on_rack("expresspass", "variant = \"fat-tree\", aeolus = true", SELECTIVE)
     },
     Setting { flows: FEW, ..on_rack("sird", "", STRICT) },
     Setting { flows: FEW, ..on_rack("dcpim", "bdp = 6", LEVELS) },

@@ -5,6 +5,7 @@ mod dualpi2;
 mod none;
 mod pie;
 mod red;
+mod selective;
 mod sojourn;
 mod threshold;
 
@@ -42,6 +43,8 @@ pub struct Look<'a> {
     pub size_bytes: u16,
     /// Whether it can be marked.
     pub markable: bool,
+    /// Whether it is data that no receiver has called for, where senders say so.
+    pub unscheduled: bool,
     /// How long it has waited.
     pub sojourn: Time,
     /// The port's own random numbers.
@@ -142,10 +145,13 @@ aqms! {
     DualPi2(dualpi2::DualPi2) = [dualpi2::AQM],
     Pie(pie::Pie) = [pie::AQM],
     Sojourn(sojourn::Sojourn) = [sojourn::AQM],
+    Selective(selective::Selective) = [selective::AQM],
 }
 
 /// The AQM that does nothing.
 pub const NONE: &str = none::AQM.component.kind;
+/// The AQM that drops what no receiver has called for.
+pub const SELECTIVE: &str = selective::AQM.component.kind;
 
 /// Every component of the section "aqm".
 pub const COMPONENTS: &[Component] = &spec::components::<_, { AQMS.len() }>(AQMS);
@@ -154,6 +160,11 @@ impl AnyAqm {
     /// The AQM that a scenario's values specify.
     pub fn build(values: &Values) -> AnyAqm {
         (spec::how(AQMS, &values.kind).build)(values)
+    }
+
+    /// What is left of it at a host: Aeolus' drops nothing there.
+    pub fn at_host(self) -> AnyAqm {
+        if let AnyAqm::Selective(_) = self { AnyAqm::Nothing(none::Nothing) } else { self }
     }
 }
 
@@ -233,6 +244,7 @@ mod testing {
                 queued,
                 size_bytes,
                 markable,
+                unscheduled: !markable,
                 sojourn,
                 random: &mut self.random,
                 port: &self.port,

@@ -10,7 +10,7 @@ mod pipeline;
 #[cfg(test)]
 mod tests;
 
-use super::admission::never_marks;
+use super::admission::{never_drops_first, never_marks};
 use super::flow_control::PFC;
 use super::{Buffer, Built, Queue, Traits, aqm, has_room, limit, scheduler};
 use crate::spec::{ALWAYS, Complaint, Component, Fallback, Kind, Made, Param, Value, Values};
@@ -71,6 +71,7 @@ pub const QUEUE: Made<Queue> = Made {
             pauses(values) || scheduler::traits(&values.component("scheduler")).shortest_first
         },
         marks: |values| aqm::marks(&values.component("aqm")),
+        drops_unscheduled: |values| values.component("aqm").kind == aqm::SELECTIVE,
         weighs: |values| scheduler::weighs(&values.component("scheduler")),
         classes: |values| scheduler::classes(&values.component("scheduler")),
         levels: |values| scheduler::levels(&values.component("scheduler")),
@@ -154,6 +155,10 @@ fn check_room(values: &Values, packet_bytes: u64) -> Result<(), Complaint> {
         let most = limit(&buffer, key, packet_bytes);
         never_marks(&aqm, most, &format!("buffer.{key}"), packet_bytes)
             .map_or(Ok(()), |complaint| Err(within("aqm", complaint)))?;
+        if aqm.kind == aqm::SELECTIVE {
+            never_drops_first(&aqm, "drop_above", most, packet_bytes)
+                .map_err(|complaint| within("aqm", complaint))?;
+        }
     }
     Ok(())
 }

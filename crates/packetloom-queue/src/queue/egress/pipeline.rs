@@ -94,11 +94,12 @@ impl Egress {
     ) -> Verdict {
         let place = self.place_of(queue);
         let packet = env.packets.get(id);
-        let (size_bytes, markable) =
-            (packet.size_bytes, packet.is_ecn_capable() && packet.kind != Kind::Trimmed);
+        let (size_bytes, unscheduled) = (packet.size_bytes, packet.is_unscheduled());
+        let markable = packet.is_ecn_capable() && packet.kind != Kind::Trimmed;
         let (now, queued) = (env.now, self.scheduler.queued_in(queue));
         let port = &Port { scheduler: &self.scheduler, packets: env.packets };
-        let look = &mut Look { now, queue, queued, size_bytes, markable, sojourn, random: env.random, port };
+        let random = &mut *env.random;
+        let look = &mut Look { now, queue, queued, size_bytes, markable, unscheduled, sojourn, random, port };
         let aqm = &mut self.aqms[place];
         let verdict = if leaves { aqm.leave(look) } else { aqm.arrive(look) };
         if verdict == Verdict::Mark && markable {
@@ -221,6 +222,9 @@ impl Holds for Egress {
     }
 
     fn place(&mut self, site: Site) {
+        if !site.is_switch {
+            self.fresh = self.fresh.clone().at_host();
+        }
         if let Some(pfc) = &mut self.pfc {
             pfc.paused.place(&site);
         }
