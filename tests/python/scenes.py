@@ -107,6 +107,7 @@ OF_PART: dict[str, Json] = {
     "pie": {"target": "5us", "update": "10us", "max_burst": "50us", "alpha": 1250.0, "beta": 12500.0},
     "dualpi2": {"target": "5us", "update": "6us", "alpha": 500.0, "beta": 10000.0, "mark_above": "8us"},
     "sojourn": {"mark_above": "8us"},
+    "selective-drop": {"drop_above": "3KB"},
     "pool": {"size": "60KB"},
     "abm": {"size": "60KB", "interval": "5us", "saturation": "6KB"},
     "private": {"capacity": "30KB"},
@@ -377,8 +378,17 @@ def _of_egress(section: str, kind: str) -> tuple[Json, Where]:
         parts = {part: {"kind": other, **OF_PART.get(other, {})} for part, other in others.items()}
         parts["scheduler"]["classes"] = 8
     parts[section] = {"kind": kind, **OF_PART.get(kind, {})}
-    under = {"pfabric": "line-rate", "dual-queue": "prague", "dualpi2": "prague", "ingress": "dcqcn", "pfc": "dcqcn"}
+    under = {
+        "selective-drop": "expresspass",
+        "pfabric": "line-rate",
+        "dual-queue": "prague",
+        "dualpi2": "prague",
+        "ingress": "dcqcn",
+        "pfc": "dcqcn",
+    }
     made = _with_transport(under.get(kind, "dctcp"), {"kind": "egress", **parts})
+    if kind == "selective-drop":
+        made["scheme"][0]["transport"]["aeolus"] = True
     return made, ["scheme", 0, "queue", section]
 
 

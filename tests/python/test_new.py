@@ -22,7 +22,7 @@ from packetloom.new import choices
 from packetloom.new.command import write_scenario
 from packetloom.new.fabrics import FABRICS
 from packetloom.new.questions import ask_all
-from packetloom.new.recipes import ALIASES, RECIPES
+from packetloom.new.recipes import ALIASES, OPTIONS, RECIPES
 from packetloom.new.text import FLOWS, Answers, scenario_text
 from packetloom.scenario import confounders
 from packetloom.scenario.plan import facts, plan_from_text, read_plan
@@ -217,6 +217,19 @@ def test_a_class_of_ones_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 def test_names_that_papers_use() -> None:
     for name, kind in ALIASES.items():
         assert Answers(schemes=[name]).checked().chosen[0].kind == kind
+
+
+@pytest.mark.parametrize("rate", ["10Gbps", "100Gbps"])
+@pytest.mark.parametrize("name", OPTIONS)
+def test_a_transport_with_an_option_has_a_recipe_of_its_own(name: str, rate: str, tmp_path: Path) -> None:
+    kind, recipe = OPTIONS[name]
+    one = answers("rack", "web-search", [kind, name], rate)
+    plan = plan_from_text(scenario_text(one.checked(), "new.toml"), "toml", "new.toml", ())
+    assert plan.warnings == ()
+    assert {case.parameters["scheme"] for case in plan.cases} == {RECIPES[kind].label, recipe.label}
+    write_scenario(tmp_path / "new.toml", one)
+    results = packetloom.run(tmp_path / "new.toml", tmp_path / "out", overrides=["run.flows=30"], progress=False)
+    assert results.to_polars("cases")["flows_finished"].to_list() == [30, 30]
 
 
 def test_a_network_of_ones_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

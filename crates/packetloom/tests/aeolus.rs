@@ -181,3 +181,44 @@ fn what_means_nothing_is_refused_and_what_is_odd_draws_a_warning() {
     let warnings = Scenario::from_toml(&toml, "test", Path::new("")).expect("sound").warnings;
     assert!(warnings.iter().any(|warning| warning.contains("drop_unscheduled_above")), "{warnings:?}");
 }
+
+/// NDP on the same network, with packets and answers of the same sizes, over switches that do not trim.
+fn of_ndp(name: &str, list: &[[u64; 4]], more: &str) -> Outcome {
+    const NDP: &str =
+        r#"{ kind = "ndp", aeolus = true, mss = "1460B", header = "40B", ack = "46B", initial_window = 42 }"#;
+    const FIFO: &str =
+        r#"{ kind = "egress", aqm = "selective-drop", buffer = { kind = "private", capacity = "200KB" } }"#;
+    let toml = scenario(name, "", FIFO, list, more).replace("{ kind = \"expresspass\" }", NDP);
+    run(&toml.replace(SYMMETRIC, "\"spray-random\""))
+}
+
+#[test]
+fn ndp_without_trimming_fills_the_link_after_an_incast_without_a_timer() {
+    let line_rate = |count: u64| (count + 1) * PACKET_PS + WAY_PS;
+    let alone = of_ndp("ndp-alone", &[[0, 1, 1_460, 1_000], [2, 3, 42 * 1_460, 1_000]], "");
+    assert_eq!(fcts_ps(&alone), [line_rate(1), line_rate(42)]);
+    let list: Vec<[u64; 4]> = (1..=8).map(|src| [src, 0, 40 * 1_460, 1_000]).collect();
+    let outcome = of_ndp("ndp-incast", &list, "");
+    let to_host = port(&outcome, "switch0", "host0");
+    let dropped = to_host.counters.drops;
+    assert!((320 - 40 - 8..=320 - 40 - 2).contains(&dropped), "{dropped}");
+    assert_eq!(sum(&outcome, |report| report.timeouts), 0);
+    assert_eq!(sum(&outcome, |report| report.retransmissions), dropped, "what was lost, and nothing else");
+    // Of all that comes the link is idle for the round trip of the first pulls at most, and a hundredth of the rest.
+    let last = outcome.flows.iter().map(|row| fct(row).as_ps()).max().unwrap();
+    let least = line_rate(320);
+    assert!((least..least * 102 / 100 + 2 * 5_260_000).contains(&last), "{last} ps, at least {least}");
+}
+
+#[test]
+fn ndp_without_trimming_delivers_whatever_is_lost() {
+    let list: Vec<[u64; 4]> = (0..40).map(|nth| [1 + nth % 8, 0, 1 + nth * nth * 300, nth * 2_000]).collect();
+    for probability in ["0.01", "0.2"] {
+        let fault = format!("[[fault]]\nkind = \"corruption\"\nprobability = {probability}\n");
+        let outcome = of_ndp(&format!("ndp-lost-{probability}"), &list, &fault);
+        assert!(sum(&outcome, |report| report.retransmissions) > 30);
+        for row in &outcome.flows {
+            assert!(row.closed < Time::from_us(200_000), "{probability}: {row:?}");
+        }
+    }
+}

@@ -76,7 +76,7 @@ def workloads(incomplete: str) -> Offered:
 
 def schemes(incomplete: str) -> Offered:
     """What `new` has recipes for; of several with commas between, the last is completed."""
-    from packetloom.new.recipes import ALIASES, RECIPES
+    from packetloom.new.recipes import ALIASES, OPTIONS, RECIPES
 
     before, comma, last = incomplete.rpartition(",")
-    return [f"{before}{comma}{one}" for one in _begins([*RECIPES, *ALIASES], last)]
+    return [f"{before}{comma}{one}" for one in _begins([*RECIPES, *OPTIONS, *ALIASES], last)]

@@ -14,7 +14,7 @@ from typing import Any
 from packetloom import _core
 from packetloom.common.suggest import meant
 from packetloom.errors import PacketloomError
-from packetloom.new.recipes import ALIASES, CLASSES, RECIPES, Recipe
+from packetloom.new.recipes import ALIASES, CLASSES, OPTIONS, RECIPES, Recipe
 
 RATE = re.compile(r"(\d+(?:\.\d+)?) *([MGT])bps")
 MOST_GBPS = 100_000
@@ -169,9 +169,14 @@ def scheme(name: str, folder: Path = Path()) -> Chosen:
         return _of_class(file, class_name, folder)
     if name.endswith(".py"):
         raise PacketloomError(f"--scheme {name}: which class of it? Write {name}:CLASS")
-    kind = ALIASES.get(name, name)
-    recipe = RECIPES[chosen("--scheme", kind, RECIPES, "; or a class of your own, FILE.py:CLASS")]
+    named = _chosen_scheme("--scheme", name)
+    kind, recipe = OPTIONS[named] if named in OPTIONS else (named, RECIPES[named])
     return Chosen(kind, recipe.transport, recipe, recipe.label, doc("transport", kind))
+
+
+def _chosen_scheme(flag: str, name: str) -> str:
+    known = [*RECIPES, *OPTIONS]
+    return chosen(flag, ALIASES.get(name, name), known, "; or a class of your own, FILE.py:CLASS")
 
 
 def _of_class(file: str, class_name: str, folder: Path) -> Chosen:
@@ -221,7 +226,7 @@ def schemes(flag: str, values: Iterable[str]) -> list[str]:
     named = [part.strip() for value in values for part in value.split(",")]
     for name in named:
         if not name.rpartition(":")[0].endswith(".py") and not name.endswith(".py"):
-            chosen(flag, ALIASES.get(name, name), RECIPES, "; or a class of your own, FILE.py:CLASS")
+            _chosen_scheme(flag, name)
     twice = next((name for name in named if named.count(name) > 1), None)
     if twice:
         raise PacketloomError(f"{flag} {twice}: it is named twice; name each once")

@@ -106,6 +106,18 @@ RECIPES: dict[str, Recipe] = {
 """By the transport's kind, in the order of the catalogue."""
 
 
+OPTIONS: dict[str, tuple[str, Recipe]] = {
+    "aeolus": (
+        "expresspass",
+        Recipe(
+            "ExpressPass with Aeolus",
+            CREDIT_LIMITER | {"drop_unscheduled_above": "6KB"},
+            RECIPES["expresspass"].routing,
+            transport={"aeolus": True},
+        ),
+    ),
+}
+"""Schemes that are a transport with an option: its kind, and theirs."""
 ALIASES = {"pfabric": "line-rate", "ultra-ethernet": "uec", "srpt": "ideal"}
 """What else transports are called, where a paper's name is a queue's or nobody's."""
 CLASSES: dict[str, Recipe] = {

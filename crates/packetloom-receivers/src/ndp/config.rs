@@ -34,6 +34,7 @@ pub struct Config {
     pub(super) pull_for_each: bool,
     pub(super) pull_on_ack: bool,
     pub(super) rto: Time,
+    pub(super) aeolus: bool,
 }
 
 /// All of them.
@@ -94,6 +95,14 @@ pub const PARAMS: &[Param] = &[
         source: "packetloom: well above what full queues on a path take; csg-htsim has no timer for pulls",
         acts: ALWAYS,
     },
+    Param {
+        name: "aeolus",
+        kind: Holds::Flag,
+        default: Fallback::Value("false"),
+        doc: "Aeolus, for switches that do not trim: queues drop packets of the first window before others (aqm = \"selective-drop\" of egress), a probe goes behind them, and for each that is missing when it comes a pull is owed.",
+        source: "Aeolus (SIGCOMM 2020), its abstract and what is known of it; that the probe alone tells of losses, as packets take many paths: packetloom",
+        acts: ALWAYS,
+    },
 ];
 
 /// What must hold of them.
@@ -103,6 +112,11 @@ pub fn check(values: &Values) -> Result<(), Complaint> {
         return Err(Complaint::new("rto", "a timeout of zero never ends; write a time such as \"1ms\""));
     }
     Ok(())
+}
+
+/// Whether packets of the first window say that nothing has pulled them.
+pub(super) fn sends_unscheduled(values: &Values) -> bool {
+    values.flag("aeolus")
 }
 
 impl Config {
@@ -118,6 +132,7 @@ impl Config {
             pull_for_each: values.meaning("pull_for", &[("needed", false), ("each", true)]),
             pull_on_ack: values.flag("pull_on_ack"),
             rto: values.time("rto"),
+            aeolus: sends_unscheduled(values),
         }
     }
 
@@ -155,7 +170,7 @@ impl Config {
             dst,
             priority: priority::FIRST,
             size_bytes: self.format.ack_bytes,
-            kind: if let Header::Ack(_) = header { Kind::Ack } else { Kind::Control },
+            kind: if let Header::Ack(_) | Header::Probed(_) = header { Kind::Ack } else { Kind::Control },
             class,
             header,
             ..Packet::default()

@@ -14,6 +14,15 @@ pub enum Header {
         /// A packet of the first window: it may open the connection.
         syn: bool,
     },
+    /// Behind the first window, where nothing is trimmed (Aeolus).
+    Probe {
+        /// How many packets went before it.
+        sent: u32,
+        /// How many the flow has.
+        packets: u32,
+    },
+    /// The probe arrived; `seq` is how many packets went before it.
+    Probed(Reply),
     /// This packet arrived.
     Ack(Reply),
     /// This packet's header arrived; it must come again.

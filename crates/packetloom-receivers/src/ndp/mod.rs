@@ -58,6 +58,10 @@ impl Scheme for Ndp {
         Config::of(values)
     }
 
+    fn sends_unscheduled(values: &Values) -> bool {
+        config::sends_unscheduled(values)
+    }
+
     fn new(config: &Config) -> Ndp {
         Ndp {
             config: *config,
@@ -87,6 +91,9 @@ impl Transport for Ndp {
     fn receive(&mut self, packet: Packet<Header>, context: &mut Context<'_, Header>) {
         match packet.kind {
             Kind::Data | Kind::Trimmed => self.arrived(&packet, context),
+            Kind::Control if let Header::Probe { sent, packets } = packet.header => {
+                self.probed(&packet, (sent, packets), context);
+            }
             Kind::Ack | Kind::Control => self.answered(&packet, context),
             Kind::Returned => self.came_back(&packet, context),
             Kind::Credit | Kind::Query | Kind::Link | Kind::Notice => {}
@@ -176,6 +183,28 @@ impl Ndp {
         };
         let reply = Reply { seq, next, pulls };
         self.answer(packet, if has_it { Header::Ack(reply) } else { Header::Nack(reply) }, context);
+    }
+
+    /// The probe behind a first window, at the receiver: what is missing of that is owed a pull, as if its headers had come.
+    fn probed(
+        &mut self,
+        packet: &Packet<Header>,
+        (sent, packets): (u32, u32),
+        context: &mut Context<'_, Header>,
+    ) {
+        let flow = packet.flow;
+        if self.receivers.get_mut(flow).is_none() {
+            if let Some(next) = self.finished.packets(flow) {
+                return self.answer(packet, Header::Probed(Reply { seq: sent, next, pulls: 0 }), context);
+            }
+            self.receivers.insert(flow, Receiver::new(packet, packets));
+        }
+        let Some(receiver) = self.receivers.get_mut(flow) else { return };
+        let missing = receiver.note_missing(sent);
+        let request = |_| self.pacer.request(receiver, &self.config, context);
+        let pulls = (0..missing).map(request).max().unwrap_or(0);
+        let next = self.receivers.get(flow).map_or(0, Receiver::next);
+        self.answer(packet, Header::Probed(Reply { seq: sent, next, pulls }), context);
     }
 
     /// Acknowledges a packet, or sends a NACK if it came without its payload.

@@ -17,7 +17,7 @@ pub struct Receiver {
     arrived: Reassembly,
     /// All pulls so far.
     pulls: u32,
-    /// Packets whose header alone arrived.
+    /// Packets whose header alone arrived, or of which the probe told.
     trimmed: u32,
     /// Pulls to come, for packets that arrived, whole or trimmed.
     pub(super) owed: u32,
@@ -50,6 +50,14 @@ impl Receiver {
         let came_before = seq < self.arrived.next() || self.arrived.above().contains(seq);
         self.trimmed += u32::from(!came_before);
         came_before
+    }
+
+    /// Of so many packets, the first, some do not come: how many. Each is to be pulled again.
+    pub(super) fn note_missing(&mut self, sent: u32) -> u32 {
+        let next = self.arrived.next().min(sent);
+        let missing = sent - next - self.arrived.above().count_in(next, sent);
+        self.trimmed += missing;
+        missing
     }
 
     /// Every packet before this one arrived.

@@ -7,7 +7,7 @@ use crate::Sending;
 use crate::engine::{Context, FlowStatus, Report};
 use crate::flow::Flow;
 use crate::narrow::narrow;
-use crate::packet::{Kind, Packet};
+use crate::packet::{Ecn, Kind, Packet};
 use crate::prefetch::prefetch;
 use crate::routing::{Fate, Feedback};
 use crate::seq_set::SeqSet;
@@ -36,8 +36,10 @@ pub struct Sender {
     acked: SeqSet,
     /// The next packet never sent.
     next: u32,
-    /// Packets that arrived trimmed, or came back: they go again, before new ones.
+    /// Packets that arrived trimmed, came back, or are lost as the probe tells: they go again, before new ones.
     trimmed: VecDeque<u32>,
+    /// Whether what is sent goes without a pull, and may be dropped before others.
+    pushes: bool,
     /// Whether any came back.
     has_returned: bool,
     /// Whether each of the latest answers about a packet was an acknowledgement, the latest in the lowest bit.
@@ -67,6 +69,7 @@ impl Sender {
             acked: SeqSet::default(),
             next: 0,
             trimmed: VecDeque::new(),
+            pushes: false,
             has_returned: false,
             latest: 0,
             words: 0,
@@ -113,8 +116,16 @@ impl Sender {
     }
 
     pub(super) fn send_first_window(&mut self, config: &Config, context: &mut Context<'_, Header>) {
+        self.pushes = config.aeolus;
         for _ in 0..config.initial_window.min(self.packets) {
             self.send_next(config, context);
+        }
+        self.pushes = false;
+        if config.aeolus {
+            let probe = Header::Probe { sent: self.next, packets: self.packets };
+            // Where queues rank, it must not overtake what it is behind.
+            let packet = config.control_packet(self.flow.id, self.flow.dst, self.flow.class, probe);
+            context.send(Packet { priority: Packet::<Header>::default().priority, ..packet });
         }
         context.set_timer(self.deadline(config), self.flow.id, TIMEOUT);
     }
@@ -145,6 +156,7 @@ impl Sender {
             size_bytes: config.format.wire_bytes(seq, self.packets, self.flow.size_bytes),
             kind: Kind::Data,
             class: self.flow.class,
+            ecn: if config.aeolus && !self.pushes { Ecn::Ect0 } else { Ecn::NotCapable },
             header: Header::Data { seq, packets: self.packets, syn },
             ..Packet::default()
         });
@@ -156,7 +168,10 @@ impl Sender {
 
     /// The receiver's answer.
     pub(super) fn answered(&mut self, header: Header, config: &Config, context: &mut Context<'_, Header>) {
-        let (Header::Ack(reply) | Header::Nack(reply) | Header::Pull(reply)) = header else { return };
+        let (Header::Ack(reply) | Header::Nack(reply) | Header::Pull(reply) | Header::Probed(reply)) = header
+        else {
+            return;
+        };
         self.active_at = context.now;
         self.waits = 0;
         if reply.next > self.una {
@@ -166,7 +181,8 @@ impl Sender {
         match header {
             Header::Ack(_) => self.acknowledged(reply.seq, context),
             Header::Nack(_) => self.was_trimmed(reply.seq, context),
-            Header::Pull(_) | Header::Data { .. } => {}
+            Header::Probed(_) => self.lost_before_probe(reply.seq, context),
+            Header::Pull(_) | Header::Data { .. } | Header::Probe { .. } => {}
         }
         self.pulls = self.pulls.max(reply.pulls);
         while self.pulls_used < self.pulls && self.send_next(config, context) {
@@ -218,6 +234,15 @@ impl Sender {
         if self.acked.contains(self.una) {
             self.una = self.acked.first_absent(self.una);
             self.acked.drop_below(self.una);
+        }
+    }
+
+    /// The probe came: what went before it, and is not acknowledged, goes again, before new packets.
+    fn lost_before_probe(&mut self, sent: u32, context: &mut Context<'_, Header>) {
+        for seq in self.una..sent {
+            if !self.is_acked(seq) && self.settle(seq, Fate::Lost, context) {
+                self.trimmed.push_back(seq);
+            }
         }
     }
 

@@ -137,7 +137,10 @@ fn odd_queues(scheme: &Values) -> Vec<(String, String)> {
         );
         note("queue", message);
     }
-    if needs.trims && ![&queue, &nic].into_iter().any(|queue| queue::trims_to_bytes(queue).is_some()) {
+    if needs.trims
+        && !transport::sends_unscheduled(&transport)
+        && ![&queue, &nic].into_iter().any(|queue| queue::trims_to_bytes(queue).is_some())
+    {
         let message =
             format!("{kind} goes by trimmed packets, and {:?} trims none; \"ndp\" does", queue.kind);
         note("queue", message);

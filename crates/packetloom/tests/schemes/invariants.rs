@@ -87,6 +87,8 @@ const SHORT: &str = r#"{ kind = "drop-tail", capacity = "30KB" }"#;
 const LIMITED: &str = r#"{ kind = "credit-limiter", capacity = "20 packets" }"#;
 const SELECTIVE: &str =
     r#"{ kind = "credit-limiter", capacity = "20 packets", drop_unscheduled_above = "6KB" }"#;
+const SELECTIVE_FIFO: &str =
+    r#"{ kind = "egress", aqm = "selective-drop", buffer = { kind = "private", capacity = "30KB" } }"#;
 const MARKING: &str = r#"{ kind = "ecn", capacity = "60KB", mark_above = "10KB" }"#;
 const STRICT: &str = r#"{ kind = "classes", strict = 8, queue = "drop-tail", port = { kind = "ecn", capacity = "60KB", mark_above = "10KB" } }"#;
 const PFABRIC: &str = r#"{ kind = "pfabric", capacity = "22.5KB" }"#;
@@ -261,6 +263,15 @@ const HELD: &[Held] = &[
     Held {
         may: May::Pulled(10),
         ..windowed("ndp", r#"mss = "1460B", header = "40B", initial_window = 10, rto = "500us""#, TRIMMING)
+    },
+    // Pulls for what the probe tells of are not seen one by one.
+    Held {
+        may: May::Windows,
+        ..windowed(
+            "ndp",
+            r#"mss = "1460B", header = "40B", initial_window = 10, rto = "500us", aeolus = true"#,
+            SELECTIVE_FIFO,
+        )
     },
     sprayed("eqds", r#"mss = "1460B", header = "40B", rto = "500us", window = 10"#, TRIMMING, May::LinkFree),
     sprayed("uec", SPRAYED_NSCC, TRIMMING_AND_MARKING, May::Window),

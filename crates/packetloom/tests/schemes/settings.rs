@@ -41,6 +41,7 @@ const TRIMMING_AND_MARKING: &str =
 const WEIGHTED: &str = r#"{ kind = "weighted-fair", capacity = "9KB" }"#;
 const LEVELS: &str = r#"{ kind = "classes", strict = 8, queue = "drop-tail" }"#;
 const SELECTIVE: &str = r#"{ kind = "credit-limiter", drop_unscheduled_above = "1.5KB" }"#;
+const SELECTIVE_FIFO: &str = r#"{ kind = "egress", aqm = { kind = "selective-drop", drop_above = "18KB" } }"#;
 const CREDITS: &str = r#"{ kind = "daq", short_capacity = "30KB", long_capacity = "30KB", rtt = "20us" }"#;
 
 /// 20 and 10 packets of 1460 B; the second flow begins while the first is under way.
@@ -96,6 +97,11 @@ pub const SETTINGS: &[Setting] = &[
     Setting { flows: FEWER, ..on_rack("line-rate", "", PFABRIC) },
     on_rack("fixed-window", "initial_window = 8", SHORT),
     Setting { flows: JUMBO, ..on_rack("ndp", "initial_window = 8", TRIMMING) },
+    Setting {
+        variant: "aeolus",
+        flows: JUMBO,
+        ..on_rack("ndp", "initial_window = 8, aeolus = true", SELECTIVE_FIFO)
+    },
     Setting { flows: PAGES, ..on_rack("eqds", "window = 6", TRIMMING_AND_MARKING) },
     Setting { flows: PAGES, ..on_rack("uec", "control = \"both\"", TRIMMING_AND_MARKING) },
     service("rod", "service = \"rod\""),

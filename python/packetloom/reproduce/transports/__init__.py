@@ -1,4 +1,4 @@
-"""Transports of 2017 to 2025, by claim: SIRD, ExpressPass, dcPIM, PowerTCP and ABM, and some that are not built.
+"""Transports of 2017 to 2025, by claim: SIRD, ExpressPass, dcPIM, Aeolus, PowerTCP, ABM, and some that are not built.
 
 papers/transports/README.md has the findings.
 """
@@ -6,9 +6,9 @@ papers/transports/README.md has the findings.
 from __future__ import annotations
 
 from packetloom.reproduce import Experiment, Paper
-from packetloom.reproduce.transports import abm, dcpim, expresspass, powertcp, sird
+from packetloom.reproduce.transports import abm, aeolus, dcpim, expresspass, powertcp, sird
 from packetloom.reproduce.transports.figures import FIGURES
-from packetloom.reproduce.transports.unbuilt import AEOLUS, BFC, FLOODGATE, claims_of
+from packetloom.reproduce.transports.unbuilt import BFC, FLOODGATE, claims_of
 
 SIX_MS = ("run.seeds=2", "run.duration=6ms", "run.max_time=6ms")
 EXPERIMENTS = (
@@ -26,6 +26,9 @@ EXPERIMENTS = (
     Experiment("dcpim-rounds", "dcpim-rounds.toml", quick=("run.seeds=2",), tiny="100us"),
     Experiment("dcpim-just-above", "dcpim-just-above.toml"),
     Experiment("dcpim-incast", "dcpim-incast.toml", tiny="200us"),
+    Experiment("aeolus-web-server", "aeolus-web-server.toml", full=("run.seeds=20",), tiny="200us"),
+    Experiment("aeolus-ndp", "aeolus-ndp.toml", full=("run.seeds=20",), tiny="200us"),
+    Experiment("aeolus-incast", "aeolus-incast.toml", tiny="200us"),
     Experiment("web-search", "web-search.toml", quick=("run.seeds=3", "run.duration=20ms"), tiny="200us"),
     Experiment("burst", "burst.toml", tiny="1.2ms"),
     Experiment("first-windows", "first-windows.toml", tiny="1.2ms"),
@@ -40,7 +43,7 @@ CLAIMS = (
     *sird.CLAIMS,
     *expresspass.CLAIMS,
     *dcpim.CLAIMS,
-    *claims_of(AEOLUS),
+    *aeolus.CLAIMS,
     *powertcp.CLAIMS,
     *abm.CLAIMS,
     *claims_of(BFC),
@@ -49,7 +52,7 @@ CLAIMS = (
 
 PAPER = Paper(
     name="transports",
-    title="Transports of 2017 to 2025: SIRD, ExpressPass, dcPIM, PowerTCP, ABM",
+    title="Transports of 2017 to 2025: SIRD, ExpressPass, dcPIM, Aeolus, PowerTCP, ABM",
     experiments=EXPERIMENTS,
     claims=CLAIMS,
     figures=FIGURES,

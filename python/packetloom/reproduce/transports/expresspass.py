@@ -22,7 +22,13 @@ from packetloom.reproduce.measure import (
     within,
 )
 from packetloom.reproduce.samples import largest_queues, port_samples
-from packetloom.reproduce.transports.measure import link_share, share_of_newcomer, since_when, to_receiver
+from packetloom.reproduce.transports.measure import (
+    largest_of_switches,
+    link_share,
+    share_of_newcomer,
+    since_when,
+    to_receiver,
+)
 from packetloom.stats.summary import polars_frame
 from packetloom.store.case_rows import CaseRow
 from packetloom.store.results import Results
@@ -117,18 +123,12 @@ def _mean_times(results: Results, size_bytes: int) -> PerSeed:
 
 def paths(runs: Runs) -> Iterator[Measured]:
     """XP5: the largest queue of a switch."""
-    found = by_label(_largest_of_switches(runs["expresspass-paths"]))
+    found = by_label(largest_of_switches(runs["expresspass-paths"]))
     times = ratio(found[OTHER_WAYS], found[EXPRESSPASS], EXPRESSPASS)
     yield times.measured("largest queue, other ways back / the same", (5.0, NO_LIMIT))
     for scheme in (EXPRESSPASS, OTHER_WAYS):
         kilobytes = [(seed, bytes_ / 1e3) for seed, bytes_ in found[scheme]]
         yield interval_of(kilobytes, scheme).beside(f"{scheme}: largest queue, KB")
-
-
-def _largest_of_switches(results: Results) -> Iterator[tuple[CaseRow, float]]:
-    for row, table in results.partitions("ports", ("node", "queue_max_bytes")):
-        switches = polars_frame(table).filter(~pl.col("node").str.starts_with("host"))
-        yield row, float(switches.select(pl.col("queue_max_bytes").max()).item())
 
 
 def waste(runs: Runs) -> Iterator[Measured]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import polars as pl
@@ -20,6 +20,13 @@ ROUND_TRIP_NS = 8_235.6
 # SIRD's packets, as ports count them and on the wire; and how long the last link to a host takes at 100 Gb/s.
 DATA_BYTES, CREDIT_BYTES, WIRE_BYTES = 1_500, 46, 1_538
 LAST_LINK_NS = 1_250 + WIRE_BYTES * 8 / 100
+
+
+def largest_of_switches(results: Results) -> Iterator[tuple[CaseRow, float]]:
+    """What waited at most at any port of a switch."""
+    for row, table in results.partitions("ports", ("node", "queue_max_bytes")):
+        switches = polars_frame(table).filter(~pl.col("node").str.starts_with("host"))
+        yield row, float(switches.select(pl.col("queue_max_bytes").max()).item())
 
 
 def to_receiver(results: Results) -> list[tuple[CaseRow, pl.DataFrame]]:

@@ -23,20 +23,16 @@ class Unbuilt:
     claims: tuple[tuple[str, str, str, str], ...]
 
 
-AEOLUS = Unbuilt(
-    "Aeolus",
+HOMA_AEOLUS = Unbuilt(
+    "Homa with Aeolus",
     "SIGCOMM 2020",
     (
-        ("AE1", "ExpressPass with Aeolus: mean FCT 56 % lower", ABSTRACT, "≥ 30 % lower on web server at 0.4"),
-        ("AE2", "small flows' p99 55.9 % lower", f"{ABSTRACT}, first version", "≥ 30 % lower"),
         (
             "AE3",
             "Homa with small buffers: tail FCT 20 times lower with Aeolus",
             ABSTRACT,
             "≥ 3 times, incast of 7, buffers of 200 KB",
         ),
-        ("AE4", "NDP's results without trimming", ABSTRACT, "p99 within 25 % of NDP's"),
-        ("AE5", "scheduled packets are never lost", ABSTRACT, "zero scheduled drops"),
     ),
 )
 
