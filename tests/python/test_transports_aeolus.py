@@ -29,7 +29,9 @@ def claim_of(id: str) -> Claim:
 
 def flows(fcts: dict[str, float], size_bytes: int = 50_000) -> Runs:
     """Flows of this size that take so long; all others are large, and take four times as long."""
-    of = {name: {"size_bytes": [size_bytes, 10**6], "fct_ns": [fct, 4 * fct]} for name, fct in fcts.items()}
+    of: dict[str, dict[str, list[Any]]] = {
+        name: {"size_bytes": [size_bytes, 10**6], "fct_ns": [fct, 4 * fct]} for name, fct in fcts.items()
+    }
     return Runs(*(({"scheme": scheme}, columns) for scheme, columns in of.items()))
 
 
