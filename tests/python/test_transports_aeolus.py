@@ -60,7 +60,8 @@ def test_nothing_with_a_credit_is_dropped_where_there_was_room_for_a_packet(most
         return {"node": ["host0", "leaf0", "spine0"], "queue_max_bytes": [9e9, 1e3, bytes_]}
 
     made = Runs(({"scheme": AEOLUS}, ports(most)), ({"scheme": NOTHING_FIRST}, ports(2e5)), table="ports")
-    found = judge(claim_of("AE5"), runs(aeolus_web_server=made, aeolus_incast=made))
+    of_ndp = Runs(({"scheme": NDP_AEOLUS}, ports(2e5)), table="ports")
+    found = judge(claim_of("AE5"), runs(aeolus_web_server=made, aeolus_incast=made, aeolus_ndp=of_ndp))
     assert len(failing(found.deciding)) == outside
     assert set(values(found.beside).values()) == {1.0}
 

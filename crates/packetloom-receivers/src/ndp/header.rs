@@ -21,7 +21,7 @@ pub enum Header {
         /// How many the flow has.
         packets: u32,
     },
-    /// The probe arrived; `seq` is how many packets went before it.
+    /// The probe arrived; `seq` is how many pulls had been sent by then.
     Probed(Reply),
     /// This packet arrived.
     Ack(Reply),

@@ -195,16 +195,16 @@ impl Ndp {
         let flow = packet.flow;
         if self.receivers.get_mut(flow).is_none() {
             if let Some(next) = self.finished.packets(flow) {
-                return self.answer(packet, Header::Probed(Reply { seq: sent, next, pulls: 0 }), context);
+                return self.answer(packet, Header::Probed(Reply { seq: 0, next, pulls: 0 }), context);
             }
             self.receivers.insert(flow, Receiver::new(packet, packets));
         }
         let Some(receiver) = self.receivers.get_mut(flow) else { return };
+        let (before, next) = (receiver.pulls(), receiver.next());
         let missing = receiver.note_missing(sent);
         let request = |_| self.pacer.request(receiver, &self.config, context);
         let pulls = (0..missing).map(request).max().unwrap_or(0);
-        let next = self.receivers.get(flow).map_or(0, Receiver::next);
-        self.answer(packet, Header::Probed(Reply { seq: sent, next, pulls }), context);
+        self.answer(packet, Header::Probed(Reply { seq: before, next, pulls }), context);
     }
 
     /// Acknowledges a packet, or sends a NACK if it came without its payload.

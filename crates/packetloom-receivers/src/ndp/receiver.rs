@@ -88,6 +88,11 @@ impl Receiver {
         config.pull_for_each || self.pulls + self.owed < answerable
     }
 
+    /// All pulls so far.
+    pub(super) fn pulls(&self) -> u32 {
+        self.pulls
+    }
+
     /// One pull more; returns all so far.
     pub(super) fn count_pull(&mut self) -> u32 {
         self.pulls += 1;

@@ -181,7 +181,11 @@ impl Sender {
         match header {
             Header::Ack(_) => self.acknowledged(reply.seq, context),
             Header::Nack(_) => self.was_trimmed(reply.seq, context),
-            Header::Probed(_) => self.lost_before_probe(reply.seq, context),
+            Header::Probed(_) => {
+                // What was pulled in vain is void: what is lost goes at the pace of the pulls that it is owed.
+                self.pulls_used = self.pulls_used.max(reply.seq);
+                self.lost_before_probe(config.initial_window.min(self.packets), context);
+            }
             Header::Pull(_) | Header::Data { .. } | Header::Probe { .. } => {}
         }
         self.pulls = self.pulls.max(reply.pulls);

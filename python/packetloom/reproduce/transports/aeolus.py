@@ -91,13 +91,16 @@ def no_loss(runs: Runs) -> Iterator[Measured]:
             what = f"{traffic}, {scheme}: largest queue, of its room"
             most = interval_of(of_room, scheme)
             yield most.measured(what, (0.0, 1 - PACKET_BYTES / ROOM_BYTES)) if scheme == AEOLUS else most.beside(what)
+    of_ndp = by_label(largest_of_switches(runs["aeolus-ndp"]))[NDP_AEOLUS]
+    of_room = [(seed, bytes_ / ROOM_BYTES) for seed, bytes_ in of_ndp]
+    yield interval_of(of_room, NDP_AEOLUS).beside(f"{WEB_SERVER}, {NDP_AEOLUS}: largest queue, of its room")
 
 
 PAPER = "Aeolus (SIGCOMM 2020)"
 ABSTRACT = f"{PAPER}, abstract"
 NETWORK = (
     "32 hosts at 100 Gb/s, ports of 200 KB, a threshold of 6 KB, a burst of a BDP. ExpressPass's constants are its "
-    "paper's."
+    "paper's; hosts hold 1000 packets, as in its authors' fat tree."
 )
 
 CLAIMS = (
@@ -129,7 +132,8 @@ CLAIMS = (
         listed(without_trimming),
         choices=(
             "Web server at 0.4, all flows: the abstract does not say which results. Packets have 1500 B and first "
-            "windows are a BDP; NDP's own have 9 KB, more than the threshold."
+            "windows are a BDP; NDP's own have 9 KB, more than the threshold. Hosts drop nothing: in a first run they had "
+            "ports of 200 KB, lost their own first windows there, and the ratio was 6.3."
         ),
     ),
     Claim(
@@ -137,11 +141,12 @@ CLAIMS = (
         "scheduled packets are never lost",
         ABSTRACT,
         "zero scheduled drops",
-        ("aeolus-incast", "aeolus-web-server"),
+        ("aeolus-incast", "aeolus-web-server", "aeolus-ndp"),
         listed(no_loss),
         choices=(
             "Under ExpressPass. Such a packet is dropped only where a port has no room for it, so that none is if the "
-            "largest queue of any switch leaves room for one. Credits count as what waits."
+            "largest queue of any switch leaves room for one. Credits count as what waits. NDP's pulls bound no queue: "
+            "packets that wait at their own host for long come together, and fill a port."
         ),
     ),
 )
