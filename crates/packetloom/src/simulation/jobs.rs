@@ -339,14 +339,14 @@ pub fn iterations(
 /// The repetitions of a job, but for what its ranks computed.
 fn iterations_of(job: &Job, spans: &[RankSpans], topology: &Topology) -> BTreeMap<u32, IterationRow> {
     let program = &job.plan.program;
-    let communication = communication(&job.plan, topology);
+    let (communication, ranks) = (communication(&job.plan, topology), job.plan.ranks());
     let mut rows: BTreeMap<u32, (IterationRow, usize)> = BTreeMap::new();
     for (_, rank, spans) in spans.iter().filter(|(source, ..)| *source == job.source) {
         for span in spans {
             let new = IterationRow {
                 source: job.source,
                 iteration: span.iteration,
-                ranks: job.plan.ranks(),
+                ranks,
                 start: Time::NEVER,
                 end: Time::ZERO,
                 last_rank: 0,
