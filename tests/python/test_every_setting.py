@@ -291,6 +291,8 @@ ALSO: dict[str, tuple[dict[str, Json], list[Json] | None]] = {
     "queue/cbfc.credit_size": ({}, ["1KB", "4KB"]),
     "queue/cbfc.packet_overhead": ({}, ["100B"]),
     "queue.ecn_by_rate": (TWO_RATES, None),
+    "aqm/threshold.by_rate": (TWO_RATES, None),
+    "aqm/red.by_rate": (TWO_RATES, None),
     "queue/classes.port_marks": ({"scheme.0.transport": {"kind": "dctcp", "min_rto": "30us"}}, None),
     "buffer/ingress.egress_alpha": (
         {"scheme.0.queue.flow_control": {"kind": "pfc", "lossless": [2]}, "fault": None},

@@ -2,7 +2,7 @@
 //! buffers.
 
 use super::{Abm, Built, Occupancy, Queue, Traits, has_room, limit};
-use crate::narrow::saturated;
+use crate::narrow::{narrow, saturated};
 use crate::random::Stream;
 use crate::spec::{ALWAYS, Complaint, Component, Fallback, Kind, Made, Needs, Param, Value, Values};
 use crate::units::Rate;
@@ -263,6 +263,21 @@ impl Marking {
     /// Never up to `min`, always above `max`, in between with a probability that rises linearly to this.
     pub(super) fn between(min: u64, max: u64, probability: f64) -> Marking {
         Marking::Between { min, max, probability_q32: saturated::<u64>(probability * 4_294_967_296.0) }
+    }
+
+    /// The same at a port of another rate: thresholds in bytes or packets are in proportion.
+    pub(super) fn at(self, rate: Rate, usual: Rate) -> Marking {
+        let there = |amount: u64| {
+            narrow::<u64>(u128::from(amount) * u128::from(rate.as_bps()) / u128::from(usual.as_bps()))
+        };
+        match self {
+            Marking::Never | Marking::Above(Limit::None) => self,
+            Marking::Above(Limit::Bytes(bytes)) => Marking::Above(Limit::Bytes(there(bytes))),
+            Marking::Above(Limit::Packets(packets)) => Marking::Above(Limit::Packets(there(packets))),
+            Marking::Between { min, max, probability_q32 } => {
+                Marking::Between { min: there(min), max: there(max), probability_q32 }
+            }
+        }
     }
 
     /// Whether a packet is marked where so much waits.

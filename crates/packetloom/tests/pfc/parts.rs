@@ -82,6 +82,25 @@ fn so_do_marks_at_departures() {
     assert_eq!(told(&parts), told(&named));
 }
 
+/// So do marks at thresholds in proportion to each port's rate.
+#[test]
+fn so_do_marks_by_rate() {
+    let slower = TWO_TIERS.replace("100Gbps", "40Gbps");
+    let network = slower + "host_link = { rate = \"100Gbps\", delay = \"1us\" }\n";
+    let named = r#", buffer = "1MiB", ecn_min = "10KB", ecn_max = "100KB", ecn_by_rate = BY"#;
+    let red = r#"{ kind = "red", min = "10KB", max = "100KB", max_probability = 0.2, judges = "departures", by_rate = BY }"#;
+    let workload = incast(11, "300KB", 3);
+    let parts = over(&network, &workload, [STRICT, red, r#", size = "1MiB""#, ""]);
+    let both =
+        [scenario(&network, &workload, named), parts].map(|toml| toml.replace("\"line-rate\"", "\"dcqcn\""));
+    let [by_rate, alike] =
+        ["true", "false"].map(|by| both.each_ref().map(|toml| run(&toml.replace("BY", by))));
+    assert_ne!(told(&by_rate[0]), told(&alike[0]));
+    for [named, parts] in [by_rate, alike] {
+        assert_eq!(told(&parts), told(&named));
+    }
+}
+
 /// A cycle of paused ports is found in both, and the watchdog breaks both in the same way.
 #[test]
 fn cycles_of_paused_ports_are_found_and_broken_alike() {

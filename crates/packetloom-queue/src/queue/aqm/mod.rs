@@ -9,7 +9,7 @@ mod selective;
 mod sojourn;
 mod threshold;
 
-use super::{Admission, Occupancy, Verdict};
+use super::{Admission, Occupancy, Site, Verdict};
 use crate::random::Stream;
 use crate::spec::{self, Component, Made, Values};
 use crate::units::Time;
@@ -57,6 +57,9 @@ pub struct Look<'a> {
 ///
 /// A packet that can't be marked and is judged so goes on without a mark.
 pub trait Aqm {
+    /// Where the port is, before anything comes.
+    fn place(&mut self, _site: &Site) {}
+
     /// A packet comes, for which there is room.
     fn arrive(&mut self, _look: &mut Look<'_>) -> Verdict {
         Verdict::Accept
@@ -109,6 +112,12 @@ macro_rules! aqms {
         }
 
         impl Aqm for AnyAqm {
+            fn place(&mut self, site: &Site) {
+                match self {
+                    $(AnyAqm::$name(aqm) => aqm.place(site)),*
+                }
+            }
+
             #[inline]
             fn arrive(&mut self, look: &mut Look<'_>) -> Verdict {
                 match self {
@@ -160,11 +169,6 @@ impl AnyAqm {
     /// The AQM that a scenario's values specify.
     pub fn build(values: &Values) -> AnyAqm {
         (spec::how(AQMS, &values.kind).build)(values)
-    }
-
-    /// What is left of it at a host: Aeolus' drops nothing there.
-    pub fn at_host(self) -> AnyAqm {
-        if let AnyAqm::Selective(_) = self { AnyAqm::Nothing(none::Nothing) } else { self }
     }
 }
 

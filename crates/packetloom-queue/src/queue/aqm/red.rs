@@ -2,7 +2,7 @@
 
 use super::{AnyAqm, Aqm, Look, Making};
 use crate::queue::admission::{Marking, RED_PARAMS, between, check_thresholds};
-use crate::queue::{Admission, Verdict};
+use crate::queue::{Admission, Site, Verdict};
 use crate::spec::{Component, Kind, Made, Param, Values};
 
 const COMPONENT: Component = Component {
@@ -10,7 +10,7 @@ const COMPONENT: Component = Component {
     kind: "red",
     doc: "Marks by what waits in its queue: never below min, always above max, in between with a probability that rises linearly.",
     source: "Floyd and Jacobson, ToN 1993, on the instantaneous queue as DCQCN (SIGCOMM 2015, §3.1) has it",
-    params: &[RED_PARAMS, &[JUDGES]],
+    params: &[RED_PARAMS, &[JUDGES, BY_RATE]],
     check: check_thresholds,
 };
 
@@ -21,6 +21,15 @@ pub(super) const JUDGES: Param = Param::value(
     "arrivals",
     "Whether a packet is marked on arrival, by what waits before it, or on departure, by what waits behind it.",
     "DCTCP, SIGCOMM 2010, §3.1: arrivals; HPCC's ns-3 simulator, switch-node.cc: departures",
+);
+
+/// Whether thresholds go by the port's rate.
+pub(super) const BY_RATE: Param = Param::value(
+    "by_rate",
+    Kind::Flag,
+    "false",
+    "Whether the thresholds, which are for ports of the hosts' rate, are in proportion to the rate at other ports, or the same.",
+    "HPCC's run.py: in proportion; ConWeave's: the same at every rate",
 );
 
 /// The AQM.
@@ -38,17 +47,22 @@ pub const AQM: Made<Making> = Made {
 pub struct Length {
     marking: Marking,
     on_departure: bool,
+    by_rate: bool,
 }
 
 impl Length {
     /// One that marks so.
     pub(super) fn build(values: &Values, marking: Marking) -> AnyAqm {
-        AnyAqm::Length(Length { marking, on_departure: judges_departures(values) })
+        AnyAqm::Length(Length {
+            marking,
+            on_departure: judges_departures(values),
+            by_rate: values.flag("by_rate"),
+        })
     }
 
-    /// The rule that is the same, if it judges arrivals.
+    /// The rule that is the same, if it judges arrivals, alike at every port.
     pub(super) fn on_arrival(values: &Values, buffer: &Values, marking: Marking) -> Option<Admission> {
-        (!judges_departures(values)).then(|| Admission::of(buffer, marking))
+        (!judges_departures(values) && !values.flag("by_rate")).then(|| Admission::of(buffer, marking))
     }
 
     #[inline]
@@ -62,6 +76,12 @@ fn judges_departures(values: &Values) -> bool {
 }
 
 impl Aqm for Length {
+    fn place(&mut self, site: &Site) {
+        if self.by_rate {
+            self.marking = self.marking.at(site.rate, site.host_rate);
+        }
+    }
+
     #[inline]
     fn arrive(&mut self, look: &mut Look<'_>) -> Verdict {
         if self.on_departure { Verdict::Accept } else { self.judge(look) }

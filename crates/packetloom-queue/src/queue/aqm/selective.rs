@@ -1,8 +1,8 @@
 //! Aeolus' selective dropping: of what comes while more than a threshold waits, that goes which no receiver has called for.
 
 use super::{AnyAqm, Aqm, Look, Making};
-use crate::queue::Verdict;
 use crate::queue::admission::Limit;
+use crate::queue::{Site, Verdict};
 use crate::spec::{ALWAYS, Component, Fallback, Kind, Made, Param, anything};
 
 const COMPONENT: Component = Component {
@@ -37,6 +37,12 @@ pub struct Selective {
 }
 
 impl Aqm for Selective {
+    fn place(&mut self, site: &Site) {
+        if !site.is_switch {
+            self.above = Limit::None;
+        }
+    }
+
     #[inline]
     fn arrive(&mut self, look: &mut Look<'_>) -> Verdict {
         if look.unscheduled && self.above.exceeded_by(look.port.queued()) {

@@ -1,7 +1,7 @@
 //! DCTCP's marking: above a threshold.
 
 use super::Making;
-use super::red::{JUDGES, Length};
+use super::red::{BY_RATE, JUDGES, Length};
 use crate::queue::admission::{Limit, MARK_ABOVE, Marking};
 use crate::spec::{Component, Made, Values, anything};
 
@@ -10,7 +10,7 @@ const COMPONENT: Component = Component {
     kind: "threshold",
     doc: "Marks an ECN-capable packet when more than a threshold waits in its queue.",
     source: "DCTCP, SIGCOMM 2010, §3.1",
-    params: &[&[MARK_ABOVE, JUDGES]],
+    params: &[&[MARK_ABOVE, JUDGES, BY_RATE]],
     check: anything,
 };
 

@@ -222,9 +222,7 @@ impl Holds for Egress {
     }
 
     fn place(&mut self, site: Site) {
-        if !site.is_switch {
-            self.fresh = self.fresh.clone().at_host();
-        }
+        self.fresh.place(&site);
         if let Some(pfc) = &mut self.pfc {
             pfc.paused.place(&site);
         }

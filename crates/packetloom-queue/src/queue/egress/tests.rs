@@ -93,18 +93,20 @@ fn parts_of_a_named_queue_make_that_queue() {
     let fifo = || component("fifo", &[]);
     let room = || private(Value::Bytes(30_000));
     let ties = component("pfabric", &[("ties", Value::Text("random".to_owned()))]);
-    let threshold = |judges: &str| {
-        let entries = [("mark_above", Value::Bytes(20_000)), ("judges", Value::Text(judges.to_owned()))];
+    let threshold = |judges: &str, by_rate: bool| {
+        let (judges, by_rate) = (Value::Text(judges.to_owned()), Value::Flag(by_rate));
+        let entries = [("mark_above", Value::Bytes(20_000)), ("judges", judges), ("by_rate", by_rate)];
         component("threshold", &entries)
     };
     let built = |scheduler, aqm, room| format!("{:?}", Built::of(&egress(scheduler, aqm, room)));
     assert!(built(fifo(), none(), room()).starts_with("Fifo(Admission"));
-    let marking = built(fifo(), threshold("arrivals"), room());
+    let marking = built(fifo(), threshold("arrivals", false), room());
     assert!(marking.contains("Bytes(30000)") && marking.contains("Above(Bytes(20000))"), "{marking}");
     assert!(built(ties, none(), room()).starts_with("Held(PFabric"));
     assert!(built(component("weighted-fair", &[]), none(), room()).starts_with("Held(WeightedFair"));
     assert!(built(fifo(), codel(), room()).starts_with("Held(Egress"));
-    assert!(built(fifo(), threshold("departures"), room()).starts_with("Held(Egress"));
+    assert!(built(fifo(), threshold("departures", false), room()).starts_with("Held(Egress"));
+    assert!(built(fifo(), threshold("arrivals", true), room()).starts_with("Held(Egress"));
 }
 
 /// A flow that sends more than its share is kept apart from one that sends less, which goes first.
@@ -287,7 +289,8 @@ fn departures_are_marked_by_what_is_left() {
     for (judges, marked) in
         [("arrivals", [false, false, false, true]), ("departures", [true, false, false, false])]
     {
-        let entries = [("mark_above", Value::Bytes(4_000)), ("judges", Value::Text(judges.to_owned()))];
+        let judges_at = ("judges", Value::Text(judges.to_owned()));
+        let entries = [("mark_above", Value::Bytes(4_000)), judges_at, ("by_rate", Value::Flag(false))];
         let threshold = component("threshold", &entries);
         let mut queue = buffer(&egress(dwrr(&[1, 1], 0), threshold, private(Value::Absent)));
         (0..4).for_each(|_| _ = queue.put(Packet { ecn: Ecn::Ect0, ..packet(0, 0, 1_500) }, 0, &mut random));

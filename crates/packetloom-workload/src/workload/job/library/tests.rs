@@ -4,7 +4,7 @@ use super::*;
 use crate::flow::Flow;
 use crate::job::{Dependency, Operation, Program, Rank, Sizes, Work};
 use crate::units::Time;
-use crate::workload::job::{Costs, Plan, Settings, Whole, carry_out};
+use crate::workload::job::{Costs, Life, Plan, Settings, Whole, carry_out};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
