@@ -80,6 +80,9 @@ def python_page() -> str:
     parts = ["# Python\n\nAll names are in `packetloom`: `packetloom.run('examples/incast.toml')`."]
     for title, members in sections.items():
         parts += [f"## {title}", *(f"::: {one.__module__}.{one.__qualname__}" for one in members)]
+    gym = ("environment.NetworkEnv", "environment.Observation", "environment.vector")
+    gym += ("traffic.Flows", "traffic.poisson", "traffic.incast")
+    parts += ["## packetloom.gym", *(f"::: packetloom.gym.{name}" for name in gym)]
     return "\n\n".join(parts) + "\n"
 
 

@@ -125,6 +125,24 @@ class Network:
     def progress(self, message: int, /) -> tuple[int, int, float, float, float, int] | None:
         """Of a message that is being sent: bytes arrived, bytes in flight, window in bytes, rate in b/s, round-trip
         time in ns, and packets sent again; not a number where the scheme has no such thing."""
+    @property
+    def settable(self) -> tuple[list[str], list[str]]:
+        """The transport's parameters that may be set, and the queue's."""
+    @property
+    def switches(self) -> tuple[int, int]:
+        """The number of the first switch, and the one after the last."""
+    def set(
+        self,
+        hosts: list[int],
+        transport: list[tuple[str, str]],
+        switches: list[int],
+        queue: list[tuple[str, str]],
+        /,
+    ) -> None:
+        """Sets parameters of the transport at hosts, and of the queue at switches: all, or none."""
+    def switch_ports(self) -> tuple[int, dict[str, NDArray[Any]]]:
+        """When the last window ended, and what the ports of switches were like then, as columns."""
+    def link_name(self, link: int, /) -> str: ...
     def finish(self) -> tuple[Outcome, dict[str, NDArray[Any]]]:
         """Ends the run; the outcome, and `tag`, `channel` and `user` of all messages."""
     def close(self) -> None: ...

@@ -18,6 +18,7 @@ ORDER = (
         "stats",
         "campaign",
         "tuning",
+        "gym",
         "report",
         "exchange",
         "bench",

@@ -66,6 +66,11 @@ impl<S> FlowTable<S> {
         self.states.iter().flatten()
     }
 
+    /// The same, to be changed.
+    pub fn states_mut(&mut self) -> impl Iterator<Item = &mut S> {
+        self.states.iter_mut().flatten()
+    }
+
     /// Adds a flow, or replaces its state.
     pub fn insert(&mut self, flow: FlowId, state: S) {
         if (self.len() + 1) * 2 > self.buckets.len() {

@@ -26,7 +26,9 @@ use message::{Due, Pending, What};
 use packetloom::flow::{Flow, FlowId};
 use packetloom::flow_table::FlowTable;
 use packetloom::scenario::Case;
+pub use packetloom::simulation::{Change, SwitchPort};
 use packetloom::simulation::{Driven, Failure, Moment, Outcome};
+use packetloom::spec::Complaint;
 use packetloom::units::Time;
 use packetloom::workload::Done;
 use std::cmp::Reverse;
@@ -256,6 +258,47 @@ impl Network {
             rtt: state.rtt,
             retransmissions: state.report.retransmissions,
         })
+    }
+
+    /// The transport's parameters that may be set, and the queue's.
+    pub fn settable(&self) -> [&'static [&'static str]; 2] {
+        self.driven.settable()
+    }
+
+    /// The number of the first switch among the network's nodes, which is that of hosts, and the one after the last.
+    pub fn switches(&self) -> (u32, u32) {
+        self.driven.switches()
+    }
+
+    /// Has hosts' transports go on with other values of some parameters from the present time on, and switches mark by
+    /// other values of some of their queue's: all of it, or nothing. What was planned before, such as a timer's alarm or
+    /// the time of the next packet, stays. Switches do so from the end of the engine's window under way on, at most the
+    /// least time from a node to the next one later.
+    ///
+    /// # Errors
+    /// What can't be set, by its key in the scenario.
+    pub fn set(&mut self, change: &Change<'_>) -> Result<(), Error> {
+        self.alive()?;
+        let (first, end) = self.switches();
+        if let Some(host) = change.hosts.iter().find(|host| **host >= first) {
+            return Err(Error::Argument(format!("there is no host {host}; write 0 to {}", first - 1)));
+        }
+        if let Some(node) = change.switches.iter().find(|node| !(first..end).contains(node)) {
+            return Err(Error::Argument(format!("there is no switch {node}; write {first} to {}", end - 1)));
+        }
+        let refused = |Complaint { key, message }| Error::Argument(format!("{key}: {message}"));
+        self.driven.set(change, self.now).map_err(refused)
+    }
+
+    /// What the ports of switches were like as the engine's last window ended, and when that was: at most the least time
+    /// from a node to the next one ago, while anything happens.
+    pub fn switch_ports(&mut self) -> (Time, Vec<SwitchPort>) {
+        self.driven.switch_ports()
+    }
+
+    /// The name of a link: from where to where.
+    pub fn link_name(&self, link: u32) -> String {
+        self.driven.link_name(link)
     }
 
     /// Ends the run: if all messages are over, when all that they left under way has come to rest; if not, at the present

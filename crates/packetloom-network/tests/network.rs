@@ -6,7 +6,7 @@ use packetloom::measure::fingerprint;
 use packetloom::scenario::Scenario;
 use packetloom::simulation::{Monitor, Outcome, Simulation};
 use packetloom::units::Time;
-use packetloom_network::{Error, Event, EventKind, Message, Network, Next, Options, open};
+use packetloom_network::{Change, Error, Event, EventKind, Message, Network, Next, Options, open};
 use std::path::Path;
 
 const TOPOLOGY: &str = r#"
@@ -288,6 +288,69 @@ fn refused(text: &str) -> String {
         Err(other) => panic!("{other:?}"),
         Ok(_) => panic!("it is opened: {text}"),
     }
+}
+
+/// The bits of an incast, with parameters set at a time.
+fn incast(scheme: &str, at: Time, change: Option<&Change<'_>>) -> String {
+    let mut network = network(scheme, true);
+    for src in 1..7 {
+        network.send(&Message { src, bytes: 400_000, ..Message::default() }).expect("a sound message");
+    }
+    while network.now() < at {
+        network.next(at).expect("a sound run");
+    }
+    change.into_iter().for_each(|change| network.set(change).expect("what can be set"));
+    drive(&mut network, Time::LATEST, |_, _| {});
+    fingerprint(&network.finish().expect("a sound run").outcome.flows).to_string()
+}
+
+#[test]
+fn what_is_set_before_anything_happens_is_as_if_the_scenario_said_it() {
+    let hosts: Vec<u32> = (0..16).collect();
+    let switches: Vec<u32> = (16..36).collect();
+    let all = Change { hosts: &hosts, switches: &switches, ..Change::default() };
+    let cases = [
+        (
+            DCTCP,
+            "mark_above = \"22.5KB\"",
+            "mark_above = \"60KB\"",
+            Change { queue: &[("mark_above", "60KB")], ..all },
+        ),
+        (DCTCP, "\"dctcp\"", "{ kind = \"dctcp\", g = 0.5 }", Change { transport: &[("g", "0.5")], ..all }),
+        (
+            DCQCN,
+            "\"dcqcn\"",
+            "{ kind = \"dcqcn\", byte_counter = \"100KB\" }",
+            Change { transport: &[("byte_counter", "100KB")], ..all },
+        ),
+        (
+            DCQCN,
+            "probability = 0.01",
+            "probability = 0.5",
+            Change { queue: &[("ecn_probability", "0.5")], ..all },
+        ),
+    ];
+    for (scheme, old, new, change) in cases {
+        let written = incast(&scheme.replace(old, new), Time::ZERO, None);
+        assert_eq!(incast(scheme, Time::ZERO, Some(&change)), written, "{new}");
+        assert_ne!(incast(scheme, Time::ZERO, None), written, "{new}");
+        assert_ne!(incast(scheme, Time::from_us(100), Some(&change)), written, "{new}, later");
+    }
+}
+
+#[test]
+fn what_can_not_be_set_is_refused_with_its_key_and_those_that_can() {
+    let set = |scheme: &str, change: &Change<'_>| argument(network(scheme, false).set(change));
+    let transport = |written| Change { hosts: &[0], transport: written, ..Change::default() };
+    let text = set(NDP, &transport(&[("g", "1")]));
+    assert!(text.starts_with("transport: \"ndp\" has no parameters that can be set"), "{text}");
+    assert!(text.ends_with("those that do: dctcp, dcqcn"), "{text}");
+    let text = set(DCTCP, &transport(&[("gain", "0.1")]));
+    assert!(text.starts_with("transport.gain: unknown parameter that can be set"), "{text}");
+    let text = set(DCTCP, &Change { hosts: &[16], ..transport(&[("g", "0.1")]) });
+    assert_eq!(text, "there is no host 16; write 0 to 15");
+    let text = set(DCTCP, &Change { switches: &[15], ..Change::default() });
+    assert_eq!(text, "there is no switch 15; write 16 to 35");
 }
 
 #[test]

@@ -5,7 +5,9 @@ use crate::outcome::Outcome;
 use crate::{ArgumentError, ScenarioError};
 use cpu_time::ThreadTime;
 use packetloom::units::Time;
-use packetloom_network::{Error, Event, EventKind, Label, Message, Network as Core, Next, Options, open};
+use packetloom_network::{
+    Change, Error, Event, EventKind, Label, Message, Network as Core, Next, Options, open,
+};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::path::Path;
@@ -56,6 +58,10 @@ impl Network {
         running.wall += wall.elapsed();
         result
     }
+}
+
+fn borrowed(written: &[(String, String)]) -> Vec<(&str, &str)> {
+    written.iter().map(|(key, text)| (key.as_str(), text.as_str())).collect()
 }
 
 fn closed() -> PyErr {
@@ -181,6 +187,52 @@ impl Network {
                 (found.arrived_bytes, found.in_flight_bytes, window, rate, rtt, found.retransmissions)
             }))
         })
+    }
+
+    /// The transport's parameters that may be set, and the queue's.
+    #[getter]
+    fn settable(&self) -> PyResult<(Vec<&'static str>, Vec<&'static str>)> {
+        self.with(|core| {
+            let [transport, queue] = core.settable();
+            Ok((transport.to_vec(), queue.to_vec()))
+        })
+    }
+
+    #[getter]
+    fn switches(&self) -> PyResult<(u32, u32)> {
+        self.with(|core| Ok(core.switches()))
+    }
+
+    /// Sets parameters of the transport at hosts, and of the queue at switches.
+    #[expect(clippy::needless_pass_by_value, reason = "they come from Python")]
+    fn set(
+        &self,
+        hosts: Vec<u32>,
+        transport: Vec<(String, String)>,
+        switches: Vec<u32>,
+        queue: Vec<(String, String)>,
+    ) -> PyResult<()> {
+        let (transport, queue) = (borrowed(&transport), borrowed(&queue));
+        let change = Change { hosts: &hosts, transport: &transport, switches: &switches, queue: &queue };
+        self.with(|core| core.set(&change))
+    }
+
+    /// The ports of switches as the last window ended: when that was, and columns.
+    fn switch_ports<'py>(&self, py: Python<'py>) -> PyResult<(u64, Bound<'py, PyDict>)> {
+        let (at, ports) = self.with(|core| Ok(core.switch_ports()))?;
+        let table = PyDict::new(py);
+        table.set_item("link", array(py, ports.iter().map(|port| port.link))?)?;
+        table.set_item("switch", array(py, ports.iter().map(|port| port.switch))?)?;
+        table.set_item("queued_bytes", array(py, ports.iter().map(|port| port.queued_bytes))?)?;
+        table.set_item("sent_bytes", array(py, ports.iter().map(|port| port.counters.bytes))?)?;
+        table.set_item("marks", array(py, ports.iter().map(|port| port.counters.marks))?)?;
+        table.set_item("drops", array(py, ports.iter().map(|port| port.counters.drops))?)?;
+        Ok((at.as_ps(), table))
+    }
+
+    /// The name of a link.
+    fn link_name(&self, link: u32) -> PyResult<String> {
+        self.with(|core| Ok(core.link_name(link)))
     }
 
     /// The case, as JSON.

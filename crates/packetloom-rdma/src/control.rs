@@ -74,6 +74,8 @@ pub trait Control: Sized + Send {
     const ECHOES_WAITS: bool = false;
     /// Whether it goes neither by a flow's size nor by how many bytes of it were sent, so that packets can be left out.
     const SHORTENS: bool = false;
+    /// The parameters that may be set while a case runs; all are of its settings.
+    const SETTABLE: &'static [&'static str] = &[];
     /// Reads its parameters.
     fn settings(values: &Values) -> Self::Settings;
 

@@ -234,6 +234,7 @@ impl<C: Control> Transport for Rdma<C> {
     type Header = Header<C::Fields>;
     type Agent = C::Agent;
     const SHORTENS: bool = C::SHORTENS;
+    const SETTABLE: &'static [&'static str] = C::SETTABLE;
 
     fn start(&mut self, flow: Flow, context: &mut Host<'_, C>) {
         if self.connected.is_some() {
@@ -295,6 +296,15 @@ impl<C: Control> Transport for Rdma<C> {
             plans.answer_comes(context.now);
         }
         self.serve(context);
+    }
+
+    fn set(&mut self, values: &Values, now: Time) {
+        // What has passed, has passed by the constants that held then.
+        for sender in self.senders.states_mut() {
+            sender.control.advance(&self.setup.settings, now);
+        }
+        let config = self.setup.config.clone();
+        self.setup = Arc::new(Setup { config, settings: C::settings(values) });
     }
 
     fn sending(&self, flow: FlowId, now: Time) -> Option<Sending> {

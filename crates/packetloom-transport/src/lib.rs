@@ -218,6 +218,8 @@ pub struct Entry {
     pub numbers_connections: fn(&Values) -> bool,
     /// The parameter after which silence it takes packets for lost, if that is how it tells.
     pub lost_after: Option<&'static str>,
+    /// The parameters that may be set while a case runs.
+    pub settable: &'static [&'static str],
     /// How many traffic classes it sorts its packets into, if it does.
     pub classes: fn(&Values) -> Option<u64>,
     /// How many traffic classes it has weights for, if it goes by them.
@@ -258,6 +260,7 @@ impl Entry {
             is_answered: T::is_answered,
             numbers_connections: T::numbers_connections,
             lost_after: T::LOST_AFTER,
+            settable: T::SETTABLE,
             classes: T::classes,
             weighted_classes: T::weighted_classes,
             check_network: T::check_network,

@@ -29,6 +29,11 @@ impl Congestion for DctcpControl {
     };
     const ECN: bool = true;
     const SHORTENS: bool = true;
+    const SETTABLE: &'static [&'static str] = &["g"];
+
+    fn set(&mut self, values: &Values) {
+        self.0.set(values);
+    }
 
     fn new(values: &Values, _: &Flow) -> DctcpControl {
         DctcpControl(MarkedShare::new(values))

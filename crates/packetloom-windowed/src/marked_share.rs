@@ -56,6 +56,11 @@ impl MarkedShare {
         }
     }
 
+    /// Another weight of new observations holds from now on; alpha stays.
+    pub fn set(&mut self, values: &Values) {
+        self.g = MarkedShare::new(values).g;
+    }
+
     /// The connection goes on with another flow, whose packets are numbered from 0 again. Alpha stays.
     pub fn resumed(&mut self) {
         (self.acked, self.marked) = (0, 0);

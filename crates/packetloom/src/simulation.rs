@@ -28,7 +28,7 @@ mod warnings;
 
 pub use critical::{Bound, MessageOnPath, PathRow, Spent};
 pub use demand::Demand;
-pub use driven::{Driven, Failure, Moment};
+pub use driven::{Change, Driven, Failure, Moment, SwitchPort};
 pub use fidelity::{FIDELITY_COMPONENTS, doubts};
 pub use footing::{Unequal, unequal};
 pub use jobs::{IterationRow, JobRow, OperationRow};

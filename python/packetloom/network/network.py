@@ -106,6 +106,26 @@ class Progress:
     retransmissions: int
 
 
+@dataclass(frozen=True, slots=True)
+class SwitchPorts:
+    """Every port of every switch, as arrays of one length, at a moment that has passed."""
+
+    at_ns: float
+    """The end of the engine's last window: before the present by at most the least time from a node to the next."""
+    switch: NDArray[np.uint32]
+    """The switch's number, as `Network.switches` has it."""
+    link: NDArray[np.uint32]
+    """Its link's number, which `Network.link_name` names."""
+    queued_bytes: NDArray[np.uint64]
+    """What waits, without the packet in service; 0 at an unlimited drop-tail queue, which nobody counts."""
+    sent_bytes: NDArray[np.uint64]
+    """What has started on the link so far, without framing."""
+    marks: NDArray[np.uint64]
+    """Packets marked so far."""
+    drops: NDArray[np.uint64]
+    """Packets dropped so far."""
+
+
 class StalledError(PacketloomError):
     """Messages never come to their ends; the text says which, and what they wait for."""
 
@@ -127,9 +147,16 @@ class Network:
         [30000, 1000]
     """
 
-    def __init__(self, scenario: str | Path | Mapping[str, Any], *, audit: bool = False) -> None:
-        """Opens it; with `audit` the invariants of the run are checked, which takes several times as long."""
+    def __init__(
+        self, scenario: str | Path | Mapping[str, Any], *, audit: bool = False, seed: int | None = None
+    ) -> None:
+        """Opens it; with `audit` the invariants of the run are checked, which takes several times as long. `seed` takes
+        the place of the scenario's."""
         text, origin, format = _source(scenario)
+        if seed is not None:
+            from packetloom.scenario.overrides import override
+
+            text = override(text, format, [f"run.seeds=[{arguments.whole('seed', seed, 0, 2**53)}]"])
         self._core = _core.Network(text, origin, format, arguments.flag("audit", audit))
 
     @property
@@ -235,6 +262,58 @@ class Network:
         found = self._core.progress(arguments.whole("message", message, 0, 2**32 - 1))
         return None if found is None else Progress(*found)
 
+    @property
+    def switches(self) -> range:
+        """The numbers of the switches: they follow those of the hosts, from the edge inwards."""
+        return range(*self._core.switches)
+
+    @property
+    def settable(self) -> dict[str, list[str]]:
+        """What `set` may set: names of parameters of the `transport`, and of the switches' `queue`."""
+        transport, queue = self._core.settable
+        return {"transport": transport, "queue": queue}
+
+    def set(
+        self,
+        parameters: Mapping[str, str | float],
+        *,
+        hosts: ArrayLike | None = None,
+        switches: ArrayLike | None = None,
+    ) -> None:
+        """Sets parameters at the present time: all of them, or none (docs/network.md).
+
+        `parameters` has names such as `"transport.gain"` or `"queue.ecn_min"`, with values as in a scenario: `0.01`,
+        `"40KB"`. Those of the transport are set at `hosts`, those of the queue at `switches`; at all, if not given.
+        Transports change at once; what they had planned stays planned. Switches mark by the new thresholds from the end
+        of the engine's window on: within the least time from a node to the next. `ArgumentError` for what can't be.
+
+        Examples:
+            >>> with packetloom.Network(network_scenario.replace('"tcp"', '"dctcp"')) as network:
+            ...     network.set({"transport.g": 0.5}, hosts=[0])
+            ...     network.settable["transport"]
+            ['g']
+        """
+        by_section: dict[str, list[tuple[str, str]]] = {"transport": [], "queue": []}
+        for key, value in parameters.items():
+            section, dot, name = str(key).partition(".")
+            if not dot or section not in by_section or not isinstance(value, str | int | float | np.number):
+                raise ArgumentError(f"{key}={value!r}: write transport.NAME or queue.NAME, with a text or a number")
+            by_section[section].append((name, value if isinstance(value, str) else repr(_plain_number(value))))
+        at_hosts = range(self.hosts) if hosts is None else whole("hosts", hosts, np.size(hosts), np.uint32).tolist()
+        at_switches = (
+            self.switches if switches is None else whole("switches", switches, np.size(switches), np.uint32).tolist()
+        )
+        self._core.set([*at_hosts], by_section["transport"], [*at_switches], by_section["queue"])
+
+    def switch_ports(self) -> SwitchPorts:
+        """What the ports of all switches were like at the end of the engine's last window."""
+        at_ps, columns = self._core.switch_ports()
+        return SwitchPorts(at_ns=at_ps / PS_PER_NS, **columns)
+
+    def link_name(self, link: int) -> str:
+        """From where to where a link leads, such as `switch0 to host3`."""
+        return self._core.link_name(arguments.whole("link", link, 0, 2**32 - 1))
+
     def finish(self, output: str | Path | None = None) -> Outcome:
         """Ends the run, and gives its outcome. If all messages are over, what they left under way comes to rest; if
         not, they stay unfinished. The table of flows has the messages' `tag`, `channel` and `user`. Into the folder
@@ -273,6 +352,13 @@ def _source(scenario: str | Path | Mapping[str, Any]) -> tuple[str, str, Literal
     path = arguments.path("scenario", scenario)
     text = read_text(path, MOST_SCENARIO_BYTES, "there is no such file")
     return text, str(path), "json" if path.suffix == ".json" else "toml"
+
+
+def _plain_number(value: float | np.number) -> float:
+    """A number as Python has it: whole if it is of a whole type."""
+    if isinstance(value, np.integer):
+        return int(value)
+    return float(value) if isinstance(value, np.number) else value
 
 
 def _until(until_ns: float) -> int:

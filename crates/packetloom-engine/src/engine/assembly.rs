@@ -24,6 +24,7 @@ use crate::queue::{self, Headroom, Loans, Memory, Pool, Site};
 use crate::random::{Purpose, Stream};
 use crate::record::{QueueRecorder, SentRecorder};
 use crate::routing::{self, Detours, PathChoice, PathCode, Router, Weights};
+use crate::spec::Values;
 use crate::topology::KnownRates;
 use crate::topology::{Forwarding, Link, MessageCosts, Topology};
 use crate::units::Time;
@@ -369,6 +370,17 @@ impl<'a> Assembly<'a> {
 /// Whether somebody looks at the lengths of switches' queues, or of NICs'.
 fn is_observed(plan: &Plan<'_>, is_switch: bool) -> bool {
     plan.recorder.is_some() || (is_switch && routing::is_balanced(plan.routing))
+}
+
+/// This queue at each port of the switches, or of one of them, by its link.
+pub fn at_switches(topology: &Topology, queue: &Values, switch: Option<u32>) -> Vec<(u32, Discipline)> {
+    let links = topology.links.iter().zip(0..);
+    let chosen = links.filter(|(link, _)| {
+        topology.nodes[link.src as usize].tier > 0 && switch.is_none_or(|switch| switch == link.src)
+    });
+    chosen
+        .map(|(link, nth)| (nth, Discipline::build(queue, false, false).place(site(topology, link, false))))
+        .collect()
 }
 
 /// Where the queue before a link is.

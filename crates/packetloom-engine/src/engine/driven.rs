@@ -10,6 +10,7 @@ use super::Tally;
 use super::agent::PortAgent;
 use super::arrival;
 use super::log::Log;
+use super::port::Discipline;
 use super::shard::Shard;
 use super::thread_pool::Window;
 use crate::flow::Flow;
@@ -47,6 +48,8 @@ pub(super) struct Driven {
     first_switch: usize,
     /// When the flows ended that the caller is to be told of.
     ended: Option<Time>,
+    /// Rules of marking that hold from the end of the window under way on, each with its port's link.
+    rules: Vec<(u32, Discipline)>,
 }
 
 /// What is left of a window at a host.
@@ -110,6 +113,29 @@ impl Driven {
                 }
             }
             _ => shard.add_flow(flow),
+        }
+    }
+
+    /// Has ports of switches mark by other rules. Switches have their turns as the window ends, so that what arrived
+    /// there before now is still to be marked by the old ones.
+    pub(super) fn mark_by<H: Copy + Default, A: PortAgent<H>>(
+        &mut self,
+        shard: &mut Shard<'_, H, A>,
+        rules: Vec<(u32, Discipline)>,
+    ) {
+        self.rules.extend(rules);
+        if self.window.is_none() {
+            self.follow_rules(shard);
+        }
+    }
+
+    fn follow_rules<H: Copy + Default, A: PortAgent<H>>(&mut self, shard: &mut Shard<'_, H, A>) {
+        let Shard { ports, links, .. } = shard;
+        let of_hosts = links.len() - ports.len();
+        for (link, rule) in self.rules.drain(..) {
+            if let Some(port) = links[of_hosts..].iter().position(|of_port| *of_port == link) {
+                ports[port].mark_by(&rule);
+            }
         }
     }
 
@@ -201,6 +227,9 @@ impl Driven {
         shard.run_nodes(self.first_switch, window, log);
         self.queue.clear();
         self.window = None;
+        if !self.rules.is_empty() {
+            self.follow_rules(shard);
+        }
     }
 
     /// The host that does something first.

@@ -15,6 +15,7 @@ use crate::packets::PacketId;
 use crate::random::Stream;
 use crate::record::{QueueRecorder, Segment};
 use crate::routing::{Fate, Feedback, PathChoice};
+use crate::spec::Values;
 use crate::units::{Rate, Time};
 use crate::user_class::ControlError;
 
@@ -28,6 +29,14 @@ pub trait Transport: Send {
     const HAS_PULLS: bool = false;
     /// Whether packets of a flow can be left out (see [`Transport::shorten`]).
     const SHORTENS: bool = false;
+
+    /// The parameters that may be set while a case runs.
+    const SETTABLE: &'static [&'static str] = &[];
+
+    /// Goes on with these values, of which only some of [`Transport::SETTABLE`] are others than before, at a moment:
+    /// neither before what happened here last, nor after what happens next. What happened up to then stays as it is,
+    /// and so does the moment for which something is planned.
+    fn set(&mut self, _values: &Values, _now: Time) {}
 
     /// A flow starts here.
     fn start(&mut self, flow: Flow, context: &mut Context<'_, Self::Header, Self::Agent>);

@@ -42,6 +42,7 @@ mod worker;
 pub use agenda::Timer;
 pub use agent::{Leaving, Moment, PathNeeds, PortAgent, PortInfo};
 pub use arrival::Arrival;
+pub use assembly::at_switches;
 pub use calendar::Calendar;
 pub use clock::Clock;
 pub use deadlock::PauseCycle;
@@ -51,7 +52,7 @@ pub use endpoint::{Context, FlowStatus, Transport};
 pub use flow_samples::{FlowSamples, FlowWatch};
 pub use inspection::{BalancedSwitch, Held, Inspection, LinkCharge, LinkState, Passage, SharedBuffer};
 pub use log::{Event, Log, Report};
-pub use port::{Port, PortCounters};
+pub use port::{Discipline, Port, PortCounters};
 pub use sending::Sending;
 
 use crate::fault::Faults;
@@ -175,6 +176,17 @@ pub trait AnyEngine: Send {
 
     /// The state of a flow at its sender now, between two steps; `None` of a flow that is not being sent.
     fn sending(&self, src: HostId, flow: FlowId, now: Time) -> Option<Sending>;
+
+    /// Has the transport of a host go on with other values, now, between two steps (see [`Transport::set`]).
+    fn set(&mut self, host: HostId, values: &Values, now: Time);
+
+    /// Has ports of switches mark by another queue's rule from the end of the window under way on, or at once where
+    /// none is; each by its link, with that queue as it would be there.
+    fn mark_by(&mut self, rules: Vec<(u32, Discipline)>);
+
+    /// What waits at each port of a switch as the last window ended, as far as that is known, in the order of the
+    /// topology's links; of hosts' ports nothing.
+    fn waiting(&mut self) -> Vec<u64>;
 
     /// The time up to which everything happened.
     fn now(&self) -> Time;
@@ -340,6 +352,28 @@ impl<H: Copy + Default + std::fmt::Debug + Send + 'static, A: PortAgent<H>> AnyE
     fn sending(&self, src: HostId, flow: FlowId, now: Time) -> Option<Sending> {
         let (shard, place) = self.partition.places[src as usize];
         self.shards[shard as usize].sending(place, flow, now)
+    }
+
+    fn set(&mut self, host: HostId, values: &Values, now: Time) {
+        let (shard, place) = self.partition.places[host as usize];
+        self.shards[shard as usize].transports.set(place, values, now);
+    }
+
+    fn mark_by(&mut self, rules: Vec<(u32, Discipline)>) {
+        self.driven.mark_by(&mut self.shards[0], rules);
+    }
+
+    fn waiting(&mut self) -> Vec<u64> {
+        let last = Time(self.now.as_ps().saturating_sub(1));
+        let mut all = vec![0; self.partition.far_ends.len()];
+        for shard in &mut self.shards {
+            let Shard { ports, links, link_table, .. } = shard;
+            let of_hosts = links.len() - ports.len();
+            for (port, link) in ports.iter_mut().zip(&links[of_hosts..]) {
+                all[*link as usize] = port.queued_bytes_at(last, link_table);
+            }
+        }
+        all
     }
 
     fn now(&self) -> Time {

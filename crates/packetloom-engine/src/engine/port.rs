@@ -47,6 +47,16 @@ impl Discipline {
         }
     }
 
+    /// Marks from now on as another queue of the same kind does; what waits stays as it is.
+    fn mark_by(&mut self, other: &Discipline) {
+        match (self, other) {
+            (Discipline::Fifo(fifo), Discipline::Fifo(other)) => fifo.mark_by(other),
+            (Discipline::Buffered(buffer), Discipline::Fifo(other)) => buffer.admit_by(other.admission()),
+            (Discipline::Buffered(buffer), Discipline::Buffered(other)) => buffer.mark_by(other),
+            _ => {}
+        }
+    }
+
     /// Sets the queue's position in the network.
     pub fn place(mut self, site: Site) -> Discipline {
         if let Discipline::Buffered(buffer) = &mut self {
@@ -194,6 +204,11 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
             return std::slice::from_mut(self);
         }
         self.nics.as_mut().map_or(&mut [], |nics| nics.ports_mut())
+    }
+
+    /// See [`Discipline::mark_by`].
+    pub(super) fn mark_by(&mut self, other: &Discipline) {
+        self.discipline.mark_by(other);
     }
 
     /// The link's rate.

@@ -10,6 +10,7 @@ use crate::flow::{Flow, FlowId};
 use crate::packet::Packet;
 use crate::packets::Packets;
 use crate::prefetch::prefetch_whole;
+use crate::spec::Values;
 use crate::units::Time;
 
 /// One transport for each host of a shard, called by the host's place there.
@@ -44,6 +45,9 @@ pub(super) trait Transports<H, A>: Send {
 
     /// See [`Transport::sending`].
     fn sending(&self, host: u32, flow: FlowId, now: Time) -> Option<Sending>;
+
+    /// See [`Transport::set`].
+    fn set(&mut self, host: u32, values: &Values, now: Time);
 
     /// See [`Transport::reports`]; of all hosts.
     fn reports(&self) -> Vec<(FlowId, Report)>;
@@ -108,6 +112,10 @@ impl<T: Transport> Transports<T::Header, T::Agent> for Vec<T> {
 
     fn sending(&self, host: u32, flow: FlowId, now: Time) -> Option<Sending> {
         self[host as usize].sending(flow, now)
+    }
+
+    fn set(&mut self, host: u32, values: &Values, now: Time) {
+        self[host as usize].set(values, now);
     }
 
     fn reports(&self) -> Vec<(FlowId, Report)> {

@@ -20,6 +20,16 @@ pub struct Fifo {
 }
 
 impl Fifo {
+    /// The rule by which it admits and marks.
+    pub fn admission(&self) -> Admission {
+        self.admission
+    }
+
+    /// Admits and marks from now on as another does.
+    pub fn mark_by(&mut self, other: &Fifo) {
+        self.admission = other.admission;
+    }
+
     /// An empty queue. Without need (`observed` or a rule that looks) nothing is tracked.
     pub fn new(admission: Admission, observed: bool) -> Fifo {
         Fifo {

@@ -12,6 +12,11 @@ pub struct HeldFifo {
 }
 
 impl HeldFifo {
+    /// Admits and marks by another rule from now on.
+    pub(super) fn admit_by(&mut self, admission: Admission) {
+        self.admission = admission;
+    }
+
     /// An empty line.
     pub fn new(admission: Admission) -> HeldFifo {
         HeldFifo { admission, waiting: List::default() }

@@ -605,10 +605,35 @@ queues! {
     CreditLimiter(Box<CreditLimiter>) = [credit_limiter::QUEUE],
 }
 
+/// The parameters of a kind of queue that may be set while a case runs: those of its marking.
+pub fn settable(kind: &str) -> &'static [&'static str] {
+    let of = |made: &Made<Queue>| made.component.kind == kind;
+    match kind {
+        _ if of(&admission::ECN) => &["mark_above"],
+        _ if of(&admission::RED) => &["min", "max", "max_probability"],
+        _ if of(&shared_buffer::QUEUE) => &["ecn_min", "ecn_max", "ecn_probability"],
+        _ => &[],
+    }
+}
+
 /// Every component of the section "queue".
 pub const COMPONENTS: &[Component] = &spec::components::<_, { QUEUES.len() }>(QUEUES);
 
 impl Buffer {
+    /// Marks from now on as another queue of the same kind does, of those whose marking may be set (see [`settable`]).
+    pub fn mark_by(&mut self, other: &Buffer) {
+        if let (Buffer::Shared(port), Buffer::Shared(other)) = (self, other) {
+            port.mark_by(other);
+        }
+    }
+
+    /// Admits and marks by another rule from now on, of one that goes by such a rule.
+    pub fn admit_by(&mut self, admission: Admission) {
+        if let Buffer::HeldFifo(fifo) = self {
+            fifo.admit_by(admission);
+        }
+    }
+
     /// The buffer that a scenario's queue specifies.
     pub fn build(values: &Values) -> Buffer {
         match Built::of(values) {

@@ -138,6 +138,17 @@ impl Control for DcqcnControl {
         check: check_dcqcn,
     };
     const SHORTENS: bool = true;
+    const SETTABLE: &'static [&'static str] = &[
+        "gain",
+        "alpha_interval",
+        "decrease_interval",
+        "increase_interval",
+        "byte_counter",
+        "fast_recovery",
+        "additive_increase",
+        "hyper_increase",
+        "min_rate",
+    ];
     type Fields = ();
     type Agent = ();
     type Settings = Constants;

@@ -106,6 +106,12 @@ impl<C: Congestion> Transport for Windowed<C> {
     type Header = Header;
     type Agent = ();
     const SHORTENS: bool = C::SHORTENS;
+    const SETTABLE: &'static [&'static str] = C::SETTABLE;
+
+    fn set(&mut self, values: &Values, _: Time) {
+        self.config = Arc::new(Config { values: values.clone(), ..(*self.config).clone() });
+        self.senders.states_mut().for_each(|sender| sender.set(values));
+    }
 
     fn start(&mut self, flow: Flow, context: &mut Context<'_, Header>) {
         if let Some(connected) = &mut self.connected {

@@ -261,6 +261,12 @@ pub trait Congestion: Sized + Send {
     /// Whether it knows nothing of how large its flow is, so that packets can be left out of it.
     const SHORTENS: bool = false;
 
+    /// The parameters that may be set while a case runs.
+    const SETTABLE: &'static [&'static str] = &[];
+
+    /// Goes on with these values, of which some of [`Congestion::SETTABLE`] are others than before.
+    fn set(&mut self, _values: &Values) {}
+
     /// The same of one that knows it only from its parameters.
     fn ecn(_values: &Values) -> bool {
         Self::ECN

@@ -25,6 +25,7 @@ mod scalar;
 pub mod schema;
 pub mod sections;
 mod seeds;
+pub mod setting;
 mod suggest;
 #[cfg(test)]
 mod testing;

@@ -5,18 +5,19 @@ use super::packets::{End, Finish, Parts, Ran, awaits, is_unfinished, refusal};
 use super::{Outcome, Setting, Simulation, is_fluid};
 use crate::audit::{Audit, Violation, check_rows};
 use crate::central;
-use crate::engine::{AnyEngine, Log, Sending, Step, Tally};
-use crate::flow::{Flow, FlowId, MOST_PACKETS};
+use crate::engine::{AnyEngine, Log, PortCounters, Sending, Step, Tally, at_switches};
+use crate::flow::{Flow, FlowId, HostId, MOST_PACKETS};
 use crate::measure::Collector;
 use crate::queue;
 use crate::routing;
-use crate::scenario::Case;
-use crate::spec::{Complaint, Value};
+use crate::scenario::{Case, setting};
+use crate::spec::{Complaint, Value, Values};
 use crate::stall::{self, CycleWatch, StallWatch};
 use crate::topology::Topology;
 use crate::transport;
 use crate::units::Time;
 use crate::workload::{Done, Workload};
+use std::collections::BTreeMap;
 use std::fmt;
 
 /// How far a driven case came.
@@ -66,6 +67,35 @@ pub struct Driven {
     max_time: Time,
     stalled: Option<String>,
     violation: Option<Violation>,
+    /// The values of transports at hosts, and of queues at switches, that were set.
+    set_at: BTreeMap<HostId, Values>,
+    marks_at: BTreeMap<u32, Values>,
+}
+
+/// What is set, and where: each parameter by its name and what is written for it, without quotes.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Change<'a> {
+    /// The hosts whose transports change.
+    pub hosts: &'a [HostId],
+    /// The transport's parameters.
+    pub transport: &'a [(&'a str, &'a str)],
+    /// The switches whose queues change, as nodes of the topology.
+    pub switches: &'a [u32],
+    /// The queue's parameters.
+    pub queue: &'a [(&'a str, &'a str)],
+}
+
+/// A port of a switch, as it can be seen between two windows.
+#[derive(Clone, Copy, Debug)]
+pub struct SwitchPort {
+    /// Its link, in the order of the topology's.
+    pub link: u32,
+    /// Its switch, among the topology's nodes.
+    pub switch: u32,
+    /// What waits, the packet in service not counted; 0 where that is not known.
+    pub queued_bytes: u64,
+    /// What went through it so far.
+    pub counters: PortCounters,
 }
 
 impl Driven {
@@ -97,6 +127,8 @@ impl Driven {
             max_time: setting.max_time().min(Time::LATEST),
             stalled: None,
             violation: None,
+            set_at: BTreeMap::new(),
+            marks_at: BTreeMap::new(),
             setting,
             parts,
             workload,
@@ -179,6 +211,90 @@ impl Driven {
                 }
             }
         }
+    }
+
+    /// The transport's parameters that may be set, and the queue's.
+    pub fn settable(&self) -> [&'static [&'static str]; 2] {
+        let transport = transport::find(&self.parts.transport.kind).map_or(&[][..], |entry| entry.settable);
+        [transport, queue::settable(&self.parts.queue.kind)]
+    }
+
+    /// Has hosts' transports go on with other values of some parameters from now on, up to which all has happened, and
+    /// switches mark by other values of some of their queue's; these from the end of the engine's window under way on, at
+    /// most the least time from a node to the next one later. All of it, or nothing.
+    ///
+    /// # Errors
+    /// What can't be set, by its key in the scenario.
+    pub fn set(&mut self, change: &Change<'_>, now: Time) -> Result<(), Complaint> {
+        let transports = if change.transport.is_empty() { Vec::new() } else { self.transports(change)? };
+        let queues = if change.queue.is_empty() { Vec::new() } else { self.queues(change)? };
+        for (host, values) in transports {
+            self.engine.set(host, &values, now);
+            self.set_at.insert(host, values);
+        }
+        for (switch, values) in queues {
+            self.engine.mark_by(at_switches(&self.setting.topology, &values, Some(switch)));
+            self.marks_at.insert(switch, values);
+        }
+        Ok(())
+    }
+
+    /// What the values of transports become.
+    fn transports(&self, change: &Change<'_>) -> Result<Vec<(HostId, Values)>, Complaint> {
+        let own = &self.parts.transport;
+        let entry = transport::find(&own.kind).filter(|entry| !entry.settable.is_empty());
+        let entry = entry.ok_or_else(|| nothing_to_set("transport", &own.kind, &transports_set()))?;
+        if own.part("connections").is_some_and(|connections| connections.kind != "open") {
+            let message = "only of connections that are open can parameters be set; write \"open\"";
+            return Err(Complaint::new("transport.connections", message));
+        }
+        let set = |&host: &HostId| {
+            let values = self.set_at.get(&host).unwrap_or(own);
+            let set = setting::set(&entry.component, values, entry.settable, change.transport);
+            set.map(|values| (host, values)).map_err(|complaint| below("transport", complaint))
+        };
+        change.hosts.iter().map(set).collect()
+    }
+
+    /// What the values of switches' queues become.
+    fn queues(&self, change: &Change<'_>) -> Result<Vec<(u32, Values)>, Complaint> {
+        let own = &self.parts.queue;
+        let may = queue::settable(&own.kind);
+        let component = queue::COMPONENTS.iter().find(|one| one.kind == own.kind && !may.is_empty());
+        let component = component.ok_or_else(|| nothing_to_set("queue", &own.kind, &queues_set()))?;
+        let set = |&switch: &u32| {
+            let values = self.marks_at.get(&switch).unwrap_or(own);
+            let set = setting::set(component, values, may, change.queue);
+            set.map(|values| (switch, values)).map_err(|complaint| below("queue", complaint))
+        };
+        change.switches.iter().map(set).collect()
+    }
+
+    /// What the ports of switches were like as the last window ended, and when that was.
+    pub fn switch_ports(&mut self) -> (Time, Vec<SwitchPort>) {
+        let now = self.engine.now();
+        let (waiting, counters) = (self.engine.waiting(), self.engine.counters(now));
+        let topology = &self.setting.topology;
+        let ports = topology.links.iter().zip(0..).zip(waiting.into_iter().zip(counters));
+        let of_switches = ports.filter(|((link, _), _)| link.src >= topology.hosts);
+        let all = of_switches.map(|((link, nth), (queued_bytes, counters))| SwitchPort {
+            link: nth,
+            switch: link.src,
+            queued_bytes,
+            counters,
+        });
+        (now, all.collect())
+    }
+
+    /// The number of the first switch among the network's nodes, and the one after the last.
+    pub fn switches(&self) -> (u32, u32) {
+        let topology = &self.setting.topology;
+        (topology.hosts, u32::try_from(topology.nodes.len()).unwrap_or(u32::MAX))
+    }
+
+    /// The name of a link: from where to where.
+    pub fn link_name(&self, link: u32) -> String {
+        self.setting.topology.link_name(link)
     }
 
     /// The state of a flow at its sender at the present time; `None` before it starts, and when its sender is done.
@@ -318,6 +434,29 @@ impl Driven {
         statuses.retain(|one| awaits(&self.collector, one.flow));
         stall::message(why, self.engine.now(), &statuses, |flow| self.collector.pair(flow))
     }
+}
+
+/// That a component has nothing that can be set, and which have.
+fn nothing_to_set(section: &str, kind: &str, those: &[&str]) -> Complaint {
+    let message = format!(
+        "{kind:?} has no parameters that can be set while it runs; those that do: {}",
+        those.join(", ")
+    );
+    Complaint::new(section, message)
+}
+
+fn below(section: &str, Complaint { key, message }: Complaint) -> Complaint {
+    Complaint { key: format!("{section}.{key}"), message }
+}
+
+fn transports_set() -> Vec<&'static str> {
+    let kinds = transport::COMPONENTS.iter().map(|component| component.kind);
+    kinds.filter(|kind| transport::find(kind).is_some_and(|entry| !entry.settable.is_empty())).collect()
+}
+
+fn queues_set() -> Vec<&'static str> {
+    let kinds = queue::COMPONENTS.iter().map(|component| component.kind);
+    kinds.filter(|kind| !queue::settable(kind).is_empty()).collect()
 }
 
 /// What of a case can't be driven.

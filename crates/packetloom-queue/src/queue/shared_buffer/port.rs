@@ -49,6 +49,11 @@ impl SharedPort {
         }
     }
 
+    /// Marks from now on as another port does.
+    pub(in crate::queue) fn mark_by(&mut self, other: &SharedPort) {
+        (self.marking, self.ecn) = (other.marking, other.ecn);
+    }
+
     /// The class to serve: the control class first, of the others the next in turn that has packets and is not
     /// paused.
     fn next(&self) -> Option<usize> {

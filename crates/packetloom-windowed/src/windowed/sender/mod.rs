@@ -28,6 +28,7 @@ use crate::narrow::narrow;
 use crate::packet::{Kind, Packet};
 use crate::rto::Rto;
 use crate::seq_set::SeqSet;
+use crate::spec::Values;
 use crate::units::Time;
 
 /// A flow, or one of its subflows, at its sender.
@@ -73,6 +74,11 @@ impl<C: Congestion> Sender<C> {
     /// The sender of a whole flow.
     pub fn of(flow: Flow, config: &Config) -> Sender<C> {
         Sender::new(flow, config.format.data.count(flow.size_bytes), 0, config)
+    }
+
+    /// Goes on with other values of what its congestion control lets be set.
+    pub(super) fn set(&mut self, values: &Values) {
+        self.congestion.set(values);
     }
 
     /// The sender of so many packets.
