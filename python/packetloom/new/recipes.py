@@ -111,7 +111,7 @@ OPTIONS: dict[str, tuple[str, Recipe]] = {
         "expresspass",
         Recipe(
             "ExpressPass with Aeolus",
-            CREDIT_LIMITER | {"drop_unscheduled_above": "6KB"},
+            CREDIT_LIMITER | {"drop_unscheduled_above": "4packets"},  # the paper's 6 KB, whatever the packet's size
             RECIPES["expresspass"].routing,
             transport={"aeolus": True},
         ),
