@@ -224,17 +224,17 @@ impl Component {
     }
 }
 
-/// A component and how it is made. A registry that lists both together cannot offer what it does not make.
+/// A component and what makes it. A registry that lists both together cannot offer what it does not make.
 #[derive(Clone, Copy, Debug)]
-pub struct Made<M: 'static> {
+pub struct Registered<M: 'static> {
     /// How it describes itself.
     pub component: Component,
     /// What makes it, or what else the registry must know of it.
-    pub how: M,
+    pub factory: M,
 }
 
 /// The components of a registry.
-pub const fn components<M: Copy, const N: usize>(room: &[Made<M>]) -> [Component; N] {
+pub const fn components<M: Copy, const N: usize>(room: &[Registered<M>]) -> [Component; N] {
     let mut components = [room[0].component; N];
     let mut place = 0;
     while place < N {
@@ -248,9 +248,9 @@ pub const fn components<M: Copy, const N: usize>(room: &[Made<M>]) -> [Component
 ///
 /// # Panics
 /// If its list has no such component: a scenario that was read names none.
-pub fn how<M: Copy>(room: &[Made<M>], kind: &str) -> M {
+pub fn factory<M: Copy>(room: &[Registered<M>], kind: &str) -> M {
     let made = room.iter().find(|made| made.component.kind == kind);
-    made.unwrap_or_else(|| panic!("nothing here is called {kind}")).how
+    made.unwrap_or_else(|| panic!("nothing here is called {kind}")).factory
 }
 
 /// A check for components that need none.

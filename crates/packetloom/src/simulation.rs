@@ -52,7 +52,7 @@ use crate::packet::Format;
 use crate::queue;
 use crate::routing::{self, ConnectionNumbers, FlowPorts};
 use crate::scenario::{Case, Problems, Scenario};
-use crate::spec::{self, Complaint, Component, Made, Value, Values};
+use crate::spec::{self, Complaint, Component, Registered, Value, Values};
 use crate::topology::Topology;
 use crate::topology::best_fct;
 use crate::transport::{self, PacketFormat};
@@ -79,8 +79,8 @@ use std::time::Duration;
 use warnings::{never_asked, unfinished, unmeasured};
 
 /// The flow-level models: transports without packets.
-const FLUID_MODELS: &[Made<Model>] = &[
-    Made {
+const FLUID_MODELS: &[Registered<Model>] = &[
+    Registered {
         component: Component {
             section: "transport",
             kind: "ideal",
@@ -89,9 +89,9 @@ const FLUID_MODELS: &[Made<Model>] = &[
             params: &[transport::FORMAT_PARAMS],
             check: transport::check_format,
         },
-        how: |rates, jobs, over| fluid::srpt::run(exact::<u32>(rates.len()), jobs, over),
+        factory: |rates, jobs, over| fluid::srpt::run(exact::<u32>(rates.len()), jobs, over),
     },
-    Made {
+    Registered {
         component: Component {
             section: "transport",
             kind: "max-min",
@@ -100,7 +100,7 @@ const FLUID_MODELS: &[Made<Model>] = &[
             params: &[transport::FORMAT_PARAMS],
             check: transport::check_format,
         },
-        how: |rates, jobs, over| fluid::max_min::run(rates, jobs, over),
+        factory: |rates, jobs, over| fluid::max_min::run(rates, jobs, over),
     },
 ];
 
@@ -374,7 +374,7 @@ impl Simulation {
         } else if rung == Fidelity::Flows {
             Ok(run_flows(self, monitor))
         } else if is_fluid(kind) {
-            Ok(run_fluid(self, spec::how(FLUID_MODELS, kind), monitor))
+            Ok(run_fluid(self, spec::factory(FLUID_MODELS, kind), monitor))
         } else if central::is_central(kind) {
             run_central(self, monitor)
         } else {

@@ -2,7 +2,9 @@
 
 use crate::queue::LARGEST_BUFFER;
 use crate::routing;
-use crate::spec::{self, ALWAYS, Complaint, Component, Fallback, Kind, Made, NEVER, Needs, Param, Values};
+use crate::spec::{
+    self, ALWAYS, Complaint, Component, Fallback, Kind, NEVER, Needs, Param, Registered, Values,
+};
 use crate::topology::SLOWEST;
 use crate::units::Time;
 
@@ -82,9 +84,9 @@ const RANK: Param = Param {
 };
 const GOES_ON: &[Needs] = &[Needs::Is("then", &["restart", "without-replica"])];
 
-pub(super) const FAULTS: &[Made<Does>] = &[
-    Made {
-        how: Does::Corrupts,
+pub(super) const FAULTS: &[Registered<Does>] = &[
+    Registered {
+        factory: Does::Corrupts,
         component: Component {
             section: "fault",
             kind: "corruption",
@@ -108,8 +110,8 @@ pub(super) const FAULTS: &[Made<Does>] = &[
             check: check_between,
         },
     },
-    Made {
-        how: Does::CutsLinks,
+    Registered {
+        factory: Does::CutsLinks,
         component: Component {
             section: "fault",
             kind: "link-down",
@@ -119,8 +121,8 @@ pub(super) const FAULTS: &[Made<Does>] = &[
             check: check_link_down,
         },
     },
-    Made {
-        how: Does::Slows,
+    Registered {
+        factory: Does::Slows,
         component: Component {
             section: "fault",
             kind: "link-degraded",
@@ -159,8 +161,8 @@ pub(super) const FAULTS: &[Made<Does>] = &[
             check: check_degraded,
         },
     },
-    Made {
-        how: Does::CutsSwitch,
+    Registered {
+        factory: Does::CutsSwitch,
         component: Component {
             section: "fault",
             kind: "switch-down",
@@ -182,8 +184,8 @@ pub(super) const FAULTS: &[Made<Does>] = &[
             check: check_times,
         },
     },
-    Made {
-        how: Does::SlowsHost,
+    Registered {
+        factory: Does::SlowsHost,
         component: Component {
             section: "fault",
             kind: "slow-receiver",
@@ -223,8 +225,8 @@ pub(super) const FAULTS: &[Made<Does>] = &[
             check: check_slow_receiver,
         },
     },
-    Made {
-        how: Does::DisturbsRank,
+    Registered {
+        factory: Does::DisturbsRank,
         component: Component {
             section: "fault",
             kind: "rank-delay",
@@ -247,8 +249,8 @@ pub(super) const FAULTS: &[Made<Does>] = &[
             check: check_rank_delay,
         },
     },
-    Made {
-        how: Does::DisturbsRank,
+    Registered {
+        factory: Does::DisturbsRank,
         component: Component {
             section: "fault",
             kind: "rank-slow",
@@ -271,8 +273,8 @@ pub(super) const FAULTS: &[Made<Does>] = &[
             check: check_rank_slow,
         },
     },
-    Made {
-        how: Does::DisturbsRank,
+    Registered {
+        factory: Does::DisturbsRank,
         component: Component {
             section: "fault",
             kind: "rank-fail",

@@ -95,7 +95,7 @@ impl Faults {
     }
 
     fn add(&mut self, number: usize, fault: &Values, topology: &Topology) -> Result<(), Complaint> {
-        match spec::how(FAULTS, &fault.kind) {
+        match spec::factory(FAULTS, &fault.kind) {
             Does::Corrupts => {
                 let probability = fault.number("probability");
                 for link in links_between(fault, topology)? {
@@ -280,12 +280,12 @@ pub fn happens(fault: &Values) -> bool {
 
 /// Whether a fault leaves every packet on its way.
 pub fn loses_nothing(fault: &Values) -> bool {
-    matches!(spec::how(FAULTS, &fault.kind), Does::SlowsHost | Does::DisturbsRank)
+    matches!(spec::factory(FAULTS, &fault.kind), Does::SlowsHost | Does::DisturbsRank)
 }
 
 /// Whether a fault is one of a job's rank, and the network's links, switches and hosts are as they should be.
 pub fn is_of_rank(fault: &Values) -> bool {
-    matches!(spec::how(FAULTS, &fault.kind), Does::DisturbsRank)
+    matches!(spec::factory(FAULTS, &fault.kind), Does::DisturbsRank)
 }
 
 impl Outage {

@@ -27,7 +27,7 @@ pub use weights::Weights;
 
 use crate::narrow::narrow;
 use crate::random::{Purpose, Stream};
-use crate::spec::{self, ALWAYS, Complaint, Component, Fallback, Kind, Made, Param, Values, anything};
+use crate::spec::{self, ALWAYS, Complaint, Component, Fallback, Kind, Param, Registered, Values, anything};
 use crate::topology::{KnownRates, Node, Topology};
 use crate::units::Time;
 use balancing::Home;
@@ -108,8 +108,8 @@ impl NodeInfo<'_> {
     }
 }
 
-const ROUTINGS: &[Made<Routing>] = &[
-    Made {
+const ROUTINGS: &[Registered<Routing>] = &[
+    Registered {
         component: Component {
             section: "routing",
             kind: "ecmp",
@@ -129,9 +129,9 @@ const ROUTINGS: &[Made<Routing>] = &[
             ],
             check: check_ecmp,
         },
-        how: Routing::by_switches(Chooser::SwitchByFlow, ecmp),
+        factory: Routing::by_switches(Chooser::SwitchByFlow, ecmp),
     },
-    Made {
+    Registered {
         component: Component {
             section: "routing",
             kind: "wcmp",
@@ -145,12 +145,12 @@ const ROUTINGS: &[Made<Routing>] = &[
             )]],
             check: anything,
         },
-        how: Routing {
+        factory: Routing {
             is_weighted: true,
             ..Routing::by_switches(Chooser::SwitchByFlow, |_, place| by_flow(place))
         },
     },
-    Made {
+    Registered {
         component: Component {
             section: "routing",
             kind: "spray-random",
@@ -159,11 +159,11 @@ const ROUTINGS: &[Made<Routing>] = &[
             params: &[],
             check: anything,
         },
-        how: Routing::by_switches(Chooser::SwitchByPacket, |_, node| {
+        factory: Routing::by_switches(Chooser::SwitchByPacket, |_, node| {
             if node.is_switch() { Policy::Random(node.stream.clone()) } else { by_flow(node) }
         }),
     },
-    Made {
+    Registered {
         component: Component {
             section: "routing",
             kind: "spray-round-robin",
@@ -189,11 +189,11 @@ const ROUTINGS: &[Made<Routing>] = &[
             ]],
             check: anything,
         },
-        how: Routing::by_switches(Chooser::SwitchByPacket, |values, node| {
+        factory: Routing::by_switches(Chooser::SwitchByPacket, |values, node| {
             if node.is_switch() { Policy::round_robin(values, node) } else { by_flow(node) }
         }),
     },
-    Made {
+    Registered {
         component: Component {
             section: "routing",
             kind: "permutation",
@@ -202,9 +202,9 @@ const ROUTINGS: &[Made<Routing>] = &[
             params: &[scoreboard::PARAMS],
             check: anything,
         },
-        how: Routing::by_switches(Chooser::Host, |_, node| by_flow(node)),
+        factory: Routing::by_switches(Chooser::Host, |_, node| by_flow(node)),
     },
-    Made {
+    Registered {
         component: Component {
             section: "routing",
             kind: "controller",
@@ -213,7 +213,7 @@ const ROUTINGS: &[Made<Routing>] = &[
             params: &[],
             check: anything,
         },
-        how: Routing::by_switches(Chooser::Controller, |_, node| by_flow(node)),
+        factory: Routing::by_switches(Chooser::Controller, |_, node| by_flow(node)),
     },
     by_entropy(0),
     by_entropy(1),
@@ -233,10 +233,10 @@ const ROUTINGS: &[Made<Routing>] = &[
 /// One by which hosts choose entropies, which switches hash with the flow. A host's links share them out evenly (as
 /// MRC, Open Compute Project 2026, is described to do over planes), so that a flow's choice of entropies is one of links,
 /// too. In htsim_uec the NIC takes a port in turn, whatever the entropy, and nothing is learnt of ports.
-const fn by_entropy(number: usize) -> Made<Routing> {
-    Made {
+const fn by_entropy(number: usize) -> Registered<Routing> {
+    Registered {
         component: entropies::COMPONENTS[number],
-        how: Routing::by_switches(Chooser::HostByEntropy, |_, node| {
+        factory: Routing::by_switches(Chooser::HostByEntropy, |_, node| {
             if node.is_switch() { by_flow(node) } else { Policy::ByEntropy }
         }),
     }
@@ -297,7 +297,7 @@ fn symmetric(node: &NodeInfo<'_>) -> Policy {
 }
 
 fn chooser(routing: &Values) -> Chooser {
-    spec::how(ROUTINGS, &routing.kind).chooser
+    spec::factory(ROUTINGS, &routing.kind).chooser
 }
 
 /// Where sources choose the paths: how they are written in a packet.
@@ -340,14 +340,14 @@ pub fn controller_chooses(routing: &Values) -> bool {
 /// # Errors
 /// Where there are more paths than it can number, or weights of no links.
 pub fn check(routing: &Values, topology: &Topology) -> Result<(), Complaint> {
-    if spec::how(ROUTINGS, &routing.kind).is_weighted {
+    if spec::factory(ROUTINGS, &routing.kind).is_weighted {
         weights::given(routing, topology)?;
     }
     if hosts_choose(routing) && PathCode::new(topology).is_none() {
         let message = "this network has too many paths to number; write another, such as \"spray-random\"";
         return Err(Complaint::new("scheme.routing", message));
     }
-    if spec::how(ROUTINGS, &routing.kind).chooses_paths && !balancing::are_countable(topology) {
+    if spec::factory(ROUTINGS, &routing.kind).chooses_paths && !balancing::are_countable(topology) {
         let message = format!(
             "{} chooses whole paths between the switches of two hosts, and here some hosts have several links, or there are too many paths to number; write another, such as \"letflow\"",
             routing.kind
@@ -377,17 +377,17 @@ pub fn balancer(
 ) -> Option<Box<dyn Balancer>> {
     let random = Stream::new(seed, Purpose::Paths, u64::from(node));
     let home = Home { topology, node, random, known_rates: rates, common, flow_ports };
-    spec::how(ROUTINGS, &routing.kind).balancer.map(|build| build(routing, home))
+    spec::factory(ROUTINGS, &routing.kind).balancer.map(|build| build(routing, home))
 }
 
 /// What the balancers of all switches share, given what switches know of links' rates.
 pub fn common(routing: &Values, topology: &Topology, rates: &KnownRates, seed: u64) -> Common {
-    spec::how(ROUTINGS, &routing.kind).common.and_then(|build| build(routing, topology, rates, seed))
+    spec::factory(ROUTINGS, &routing.kind).common.and_then(|build| build(routing, topology, rates, seed))
 }
 
 /// The weights of all nodes' next hops, if they have any, given the same.
 pub fn weights(routing: &Values, topology: &Topology, rates: &KnownRates) -> Option<Vec<Weights>> {
-    spec::how(ROUTINGS, &routing.kind).is_weighted.then(|| {
+    spec::factory(ROUTINGS, &routing.kind).is_weighted.then(|| {
         let given = weights::given(routing, topology).expect("the weights of a checked routing");
         Weights::of(topology, rates, given.as_deref())
     })
@@ -406,7 +406,7 @@ pub fn is_blind(routing: &Values) -> bool {
 
 /// How long a window may be at most, so that what one switch tells a scheduler in one is known in the next.
 pub fn longest_window(routing: &Values) -> Time {
-    let has_scheduler = spec::how(ROUTINGS, &routing.kind).common.is_some();
+    let has_scheduler = spec::factory(ROUTINGS, &routing.kind).common.is_some();
     if has_scheduler { routing.time("delay") } else { Time::NEVER }
 }
 
@@ -417,7 +417,7 @@ pub fn notice_bytes(routing: &Values) -> Option<u64> {
 
 /// Whether something does.
 pub fn is_balanced(routing: &Values) -> bool {
-    spec::how(ROUTINGS, &routing.kind).balancer.is_some()
+    spec::factory(ROUTINGS, &routing.kind).balancer.is_some()
 }
 
 /// Whether switches of a network have a choice among ports.

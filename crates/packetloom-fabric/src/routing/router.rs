@@ -133,7 +133,7 @@ impl Router {
                 let ids = &topology.ids[..];
                 let id = ids.get(id as usize).copied().unwrap_or(id);
                 let node = NodeInfo { tier, hosts, up_ports, has_tables, seed, stream, id, ids };
-                (spec::how(ROUTINGS, &routing.kind).policy)(routing, &node)
+                (spec::factory(ROUTINGS, &routing.kind).policy)(routing, &node)
             }
         };
         let policy = match topology.routes() {

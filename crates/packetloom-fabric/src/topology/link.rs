@@ -2,7 +2,9 @@
 
 use super::{processing, retry};
 use crate::narrow::exact;
-use crate::spec::{self, ALWAYS, Complaint, Component, Fallback, Kind, Made, Param, Value, Values, anything};
+use crate::spec::{
+    self, ALWAYS, Complaint, Component, Fallback, Kind, Param, Registered, Value, Values, anything,
+};
 use crate::units::{Rate, Time};
 
 /// A cable's two figures.
@@ -130,18 +132,18 @@ pub enum Forwarding {
 
 impl Forwarding {
     pub(super) fn of(values: &Values) -> Forwarding {
-        spec::how(FORWARDINGS, &values.kind)(values)
+        spec::factory(FORWARDINGS, &values.kind)(values)
     }
 }
 
 type Build = fn(&Values) -> Forwarding;
 
 /// How switches can forward.
-pub(super) const FORWARDINGS: &[Made<Build>] = &[
-    Made { component: STORE_AND_FORWARD, how: |_| Forwarding::StoreAndForward },
-    Made {
+pub(super) const FORWARDINGS: &[Registered<Build>] = &[
+    Registered { component: STORE_AND_FORWARD, factory: |_| Forwarding::StoreAndForward },
+    Registered {
         component: CUT_THROUGH,
-        how: |values| Forwarding::CutThrough {
+        factory: |values| Forwarding::CutThrough {
             header_bytes: exact::<u16>(values.bytes("header")),
             underrun: values.flag("underrun"),
         },

@@ -36,7 +36,7 @@ pub use star::Arm;
 
 use crate::flow::HostId;
 use crate::narrow::exact;
-use crate::spec::{self, Complaint, Component, Made, Values};
+use crate::spec::{self, Complaint, Component, Registered, Values};
 use crate::units::{ByteTime, Rate, Time};
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -44,16 +44,16 @@ use std::sync::Arc;
 
 type Build = fn(&Values) -> Result<Topology, Complaint>;
 
-const TOPOLOGIES: &[Made<Build>] = &[
-    Made { component: fat_tree::COMPONENT, how: fat_tree::build },
-    Made { component: leaf_spine::COMPONENT, how: leaf_spine::build },
-    Made { component: rack::COMPONENT, how: rack::build },
-    Made { component: dumbbell::COMPONENT, how: dumbbell::build },
-    Made { component: clos::COMPONENT, how: clos::build },
-    Made { component: rails::COMPONENT, how: rails::build },
-    Made { component: dragonfly::COMPONENT, how: dragonfly::build },
-    Made { component: hpcc::COMPONENT, how: hpcc::build },
-    Made { component: htsim::COMPONENT, how: htsim::build },
+const TOPOLOGIES: &[Registered<Build>] = &[
+    Registered { component: fat_tree::COMPONENT, factory: fat_tree::build },
+    Registered { component: leaf_spine::COMPONENT, factory: leaf_spine::build },
+    Registered { component: rack::COMPONENT, factory: rack::build },
+    Registered { component: dumbbell::COMPONENT, factory: dumbbell::build },
+    Registered { component: clos::COMPONENT, factory: clos::build },
+    Registered { component: rails::COMPONENT, factory: rails::build },
+    Registered { component: dragonfly::COMPONENT, factory: dragonfly::build },
+    Registered { component: hpcc::COMPONENT, factory: hpcc::build },
+    Registered { component: htsim::COMPONENT, factory: htsim::build },
 ];
 
 /// The most entries of tables of shortest paths, of 12 bytes each: some 250 MB.
@@ -158,7 +158,7 @@ pub struct Topology {
 impl Topology {
     /// Builds the topology that a scenario specifies.
     pub fn build(values: &Values) -> Result<Topology, Complaint> {
-        let topology = spec::how(TOPOLOGIES, &values.kind)(values)?;
+        let topology = spec::factory(TOPOLOGIES, &values.kind)(values)?;
         let slowest = topology.links.iter().map(|link| link.rate).min();
         match slowest.filter(|rate| topology.whole_ns && *rate < ByteTime::SLOWEST_IN_WHOLE_NS) {
             Some(rate) => {

@@ -4,7 +4,7 @@
 use super::{Abm, Built, Occupancy, Queue, Traits, has_room, limit};
 use crate::narrow::{narrow, saturated};
 use crate::random::Stream;
-use crate::spec::{ALWAYS, Complaint, Component, Fallback, Kind, Made, Needs, Param, Value, Values};
+use crate::spec::{ALWAYS, Complaint, Component, Fallback, Kind, Needs, Param, Registered, Value, Values};
 use crate::units::Rate;
 
 pub(super) const CAPACITY: Param = Param {
@@ -85,12 +85,15 @@ pub(super) fn admits_until_full(values: &Values) -> bool {
 }
 
 /// A queue that is first in, first out.
-const fn fifo(component: Component, queue: Queue) -> Made<Queue> {
+const fn fifo(component: Component, queue: Queue) -> Registered<Queue> {
     let most_bytes = |values: &Values, packet| {
         let beyond = if admits_until_full(values) { packet - 1 } else { 0 };
         Some(limit(values, "capacity", packet)?.saturating_add(beyond))
     };
-    Made { component, how: Queue { most_bytes, traits: |_| Traits::FIFO, check: check_room, ..queue } }
+    Registered {
+        component,
+        factory: Queue { most_bytes, traits: |_| Traits::FIFO, check: check_room, ..queue },
+    }
 }
 
 pub(super) fn check_admits(values: &Values) -> Result<(), Complaint> {
@@ -155,7 +158,7 @@ pub fn never_reached(values: &Values) -> Option<(&'static str, String)> {
 }
 
 /// Plain FIFO.
-pub const DROP_TAIL: Made<Queue> = fifo(
+pub const DROP_TAIL: Registered<Queue> = fifo(
     Component {
         section: "queue",
         kind: "drop-tail",
@@ -168,7 +171,7 @@ pub const DROP_TAIL: Made<Queue> = fifo(
 );
 
 /// FIFO with DCTCP's marking.
-pub const ECN: Made<Queue> = fifo(
+pub const ECN: Registered<Queue> = fifo(
     Component {
         section: "queue",
         kind: "ecn",
@@ -187,7 +190,7 @@ pub const ECN: Made<Queue> = fifo(
 );
 
 /// FIFO with probabilistic marking between two thresholds.
-pub const RED: Made<Queue> = fifo(
+pub const RED: Registered<Queue> = fifo(
     Component {
         section: "queue",
         kind: "red",

@@ -17,7 +17,7 @@ use crate::link_message::LinkMessage;
 use crate::narrow::narrow;
 use crate::packet::{Kind as PacketKind, Packet};
 use crate::packets::{PacketId, Packets};
-use crate::spec::{ALWAYS, Complaint, Component, Fallback, Kind, Made, Param, Values};
+use crate::spec::{ALWAYS, Complaint, Component, Fallback, Kind, Param, Registered, Values};
 use crate::topology::{Link, Topology};
 use crate::units::Time;
 
@@ -93,9 +93,9 @@ const COMPONENT: Component = Component {
 };
 
 /// The queue.
-pub const QUEUE: Made<Queue> = Made {
+pub const QUEUE: Registered<Queue> = Registered {
     component: COMPONENT,
-    how: Queue {
+    factory: Queue {
         // Lossless classes are bounded by the credit of all links of a switch, which no single port knows.
         most_bytes: |_, _| Some(LARGEST_BUFFER),
         is_sized_by_design: |_| true,

@@ -6,7 +6,7 @@
 use super::{Admission, Buffer, Built, Env, Holds, Joined, Occupancy, Opening, Queue, Site, Traits, Verdict};
 use crate::narrow::{exact, narrow};
 use crate::packets::{PacketId, Packets};
-use crate::spec::{ALWAYS, Complaint, Component, Fallback, Kind, Made, Needs, Param, Value, Values};
+use crate::spec::{ALWAYS, Complaint, Component, Fallback, Kind, Needs, Param, Registered, Value, Values};
 use std::collections::VecDeque;
 
 /// Added to a class's balance per turn and unit of weight: about one full packet, so that a turn is worth taking.
@@ -82,9 +82,9 @@ const COMPONENT: Component = Component {
 };
 
 /// The queue.
-pub const QUEUE: Made<Queue> = Made {
+pub const QUEUE: Registered<Queue> = Registered {
     component: COMPONENT,
-    how: Queue {
+    factory: Queue {
         most_bytes,
         is_sized_by_design: |values| {
             let port = values.optional_component("port");

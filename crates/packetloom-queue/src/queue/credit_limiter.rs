@@ -16,7 +16,7 @@ use super::{Buffer, Built, Env, Holds, Joined, Occupancy, Opening, Queue, Site, 
 use crate::narrow::narrow;
 use crate::packet::Kind as PacketKind;
 use crate::packets::{PacketId, Packets};
-use crate::spec::{ALWAYS, Complaint, Component, Fallback, Kind, Made, Param, Value, Values};
+use crate::spec::{ALWAYS, Complaint, Component, Fallback, Kind, Param, Registered, Value, Values};
 use crate::units::{Rate, Time};
 
 const COMPONENT: Component = Component {
@@ -76,9 +76,9 @@ const COMPONENT: Component = Component {
 };
 
 /// The queue.
-pub const QUEUE: Made<Queue> = Made {
+pub const QUEUE: Registered<Queue> = Registered {
     component: COMPONENT,
-    how: Queue {
+    factory: Queue {
         most_bytes: |values, packet| Some(limit(values, "capacity", packet)? + most_credit_bytes(values)),
         // How many credits wait decides which are lost.
         is_sized_by_design: |_| true,

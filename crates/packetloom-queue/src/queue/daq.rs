@@ -7,7 +7,7 @@ use crate::narrow::{exact, narrow, saturated};
 use crate::packet::{Kind, Packet};
 use crate::packets::{PacketId, Packets};
 use crate::spec::{
-    ALWAYS, Complaint, Component, Fallback, Kind as Written, Made, Needs, Param, Value, Values,
+    ALWAYS, Complaint, Component, Fallback, Kind as Written, Needs, Param, Registered, Value, Values,
 };
 use crate::topology::Topology;
 use crate::units::Time;
@@ -96,9 +96,9 @@ const COMPONENT: Component = Component {
 };
 
 /// The queue.
-pub const QUEUE: Made<Queue> = Made {
+pub const QUEUE: Registered<Queue> = Registered {
     component: COMPONENT,
-    how: Queue {
+    factory: Queue {
         traits: |_| Traits { ranks: true, loses_nothing: true, ..Traits::NONE },
         ..Queue::new(|values| Built::Held(Buffer::Daq(Box::new(Daq::build(values)))))
     },

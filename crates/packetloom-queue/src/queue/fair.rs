@@ -7,7 +7,7 @@ use super::{Buffer, Built, Env, Holds, Joined, Occupancy, Queue, Traits};
 use crate::flow::FlowId;
 use crate::packet::{Kind, Packet};
 use crate::packets::{PacketId, Packets};
-use crate::spec::{Component, Made, anything};
+use crate::spec::{Component, Registered, anything};
 
 const COMPONENT: Component = Component {
     section: "queue",
@@ -19,9 +19,12 @@ const COMPONENT: Component = Component {
 };
 
 /// The queue.
-pub const QUEUE: Made<Queue> = Made {
+pub const QUEUE: Registered<Queue> = Registered {
     component: COMPONENT,
-    how: Queue { traits: |_| Traits::FLOWS, ..Queue::new(|_| Built::Held(Buffer::Fair(Fair::default()))) },
+    factory: Queue {
+        traits: |_| Traits::FLOWS,
+        ..Queue::new(|_| Built::Held(Buffer::Fair(Fair::default())))
+    },
 };
 
 /// A host's packets.

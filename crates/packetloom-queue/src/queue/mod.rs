@@ -61,7 +61,7 @@ pub use weighted_fair::WeightedFair;
 
 use crate::link_message::LinkMessage;
 use crate::packets::{PacketId, Packets};
-use crate::spec::{self, Complaint, Component, Made, Value, Values};
+use crate::spec::{self, Complaint, Component, Registered, Value, Values};
 use crate::topology::Topology;
 use crate::units::{Rate, Time};
 use python::Ruled;
@@ -123,7 +123,7 @@ impl Queue {
     }
 
     fn of(values: &Values) -> Queue {
-        spec::how(QUEUES, &values.kind)
+        spec::factory(QUEUES, &values.kind)
     }
 }
 
@@ -387,7 +387,7 @@ pub enum Joined {
 /// it.
 macro_rules! queues {
     ($($name:ident($type:ty) = [$($queue:path),*],)*) => {
-        const QUEUES: &[Made<Queue>] = &[$($($queue,)*)*];
+        const QUEUES: &[Registered<Queue>] = &[$($($queue,)*)*];
 
         /// A discipline that holds its packets and chooses the next when the link is free; see [`Holds`].
         ///
@@ -607,7 +607,7 @@ queues! {
 
 /// The parameters of a kind of queue that may be set while a case runs: those of its marking.
 pub fn settable(kind: &str) -> &'static [&'static str] {
-    let of = |made: &Made<Queue>| made.component.kind == kind;
+    let of = |made: &Registered<Queue>| made.component.kind == kind;
     match kind {
         _ if of(&admission::ECN) => &["mark_above"],
         _ if of(&admission::RED) => &["min", "max", "max_probability"],

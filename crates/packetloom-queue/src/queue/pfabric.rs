@@ -7,7 +7,7 @@ use crate::flow::FlowId;
 use crate::packet::Packet;
 use crate::packets::{PacketId, Packets};
 use crate::random::Stream;
-use crate::spec::{ALWAYS, Component, Fallback, Kind, Made, Param, Values, anything};
+use crate::spec::{ALWAYS, Component, Fallback, Kind, Param, Registered, Values, anything};
 
 /// Who goes first of equals.
 pub(super) const TIES: Param = Param {
@@ -47,9 +47,9 @@ const COMPONENT: Component = Component {
 };
 
 /// The queue.
-pub const QUEUE: Made<Queue> = Made {
+pub const QUEUE: Registered<Queue> = Registered {
     component: COMPONENT,
-    how: Queue {
+    factory: Queue {
         most_bytes: |values, packet| limit(values, "capacity", packet),
         is_sized_by_design: |_| true,
         check: |values, packet| has_room(values, "capacity", packet),

@@ -10,7 +10,7 @@ use crate::narrow::{exact, narrow};
 use crate::packet::{Kind, Packet};
 use crate::packets::{PacketId, Packets};
 use crate::random::Stream;
-use crate::spec::{Component, Made, Values, anything};
+use crate::spec::{Component, Registered, Values, anything};
 use crate::units::Time;
 use crate::user_class::{Code, Hook, Method, PLACE, Role, SchemeError, named, raised, signed};
 
@@ -29,9 +29,9 @@ const COMPONENT: Component = Component {
 pub static ROLE: Role = Role { base: BASE, component: COMPONENT };
 
 /// The queue.
-pub const QUEUE: Made<Queue> = Made {
+pub const QUEUE: Registered<Queue> = Registered {
     component: COMPONENT,
-    how: Queue {
+    factory: Queue {
         // Nobody knows, and it may drop what it likes.
         most_bytes: |_, _| Some(u64::MAX),
         is_sized_by_design: |_| true,

@@ -9,7 +9,9 @@ use crate::narrow::exact;
 use crate::packet::{Kind, Packet};
 use crate::packets::{PacketId, Packets};
 use crate::random::Stream;
-use crate::spec::{ALWAYS, Complaint, Component, Fallback, Kind as Written, Made, Needs, Param, Values};
+use crate::spec::{
+    ALWAYS, Complaint, Component, Fallback, Kind as Written, Needs, Param, Registered, Values,
+};
 use std::sync::Arc;
 
 const COMPONENT: Component = Component {
@@ -123,9 +125,9 @@ const COMPONENT: Component = Component {
 };
 
 /// The queue.
-pub const QUEUE: Made<Queue> = Made {
+pub const QUEUE: Registered<Queue> = Registered {
     component: COMPONENT,
-    how: Queue {
+    factory: Queue {
         most_bytes: |values, packet| {
             Some(limit(values, "capacity", packet)? + limit(values, "header_capacity", packet)?)
         },

@@ -11,7 +11,7 @@ use crate::flow::FlowId;
 use crate::flow_table::FlowTable;
 use crate::packet::{Kind, Packet};
 use crate::packets::{PacketId, Packets};
-use crate::spec::{ALWAYS, Component, Fallback, Kind as Holding, Made, Param, Values, anything};
+use crate::spec::{ALWAYS, Component, Fallback, Kind as Holding, Param, Registered, Values, anything};
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
@@ -32,9 +32,9 @@ const COMPONENT: Component = Component {
 };
 
 /// The queue.
-pub const QUEUE: Made<Queue> = Made {
+pub const QUEUE: Registered<Queue> = Registered {
     component: COMPONENT,
-    how: Queue {
+    factory: Queue {
         most_bytes: |values, packet| limit(values, "capacity", packet),
         weighs: |_| true,
         traits: |_| Traits::WEIGHTS,

@@ -2,7 +2,7 @@
 
 use crate::narrow::{narrow, saturated};
 use crate::random::{Purpose, Stream};
-use crate::spec::{self, ALWAYS, Component, Fallback, Kind, Made, Param, Values, anything};
+use crate::spec::{self, ALWAYS, Component, Fallback, Kind, Param, Registered, Values, anything};
 
 /// A full packet at the IP layer.
 pub const FULL_BYTES: u16 = 1500;
@@ -27,25 +27,33 @@ const FACEBOOK_WEB: &[(u16, f64)] = &[
 
 type Build = fn(&Values) -> Lengths;
 
-const fn plain(kind: &'static str, doc: &'static str, source: &'static str, how: Build) -> Made<Build> {
-    Made { component: Component { section: "lengths", kind, doc, source, params: &[], check: anything }, how }
+const fn plain(
+    kind: &'static str,
+    doc: &'static str,
+    source: &'static str,
+    factory: Build,
+) -> Registered<Build> {
+    Registered {
+        component: Component { section: "lengths", kind, doc, source, params: &[], check: anything },
+        factory,
+    }
 }
 
-const BIMODAL: Made<Build> = plain(
+const BIMODAL: Registered<Build> = plain(
     "bimodal",
     "Packets of 40 B or 1500 B, drawn one by one.",
     "SYN and ASY §III-C: Hadoop",
     |values| Lengths::Bimodal(values.number("short")),
 );
 
-const LENGTHS: &[Made<Build>] = &[
+const LENGTHS: &[Registered<Build>] = &[
     plain(
         "full",
         "Every packet has 1500 B, except a flow's last.",
         "SYN and ASY §III-C: bulk data transfers",
         |_| Lengths::Full,
     ),
-    Made {
+    Registered {
         component: Component {
             params: &[&[Param {
                 name: "short",
@@ -89,7 +97,7 @@ pub enum Lengths {
 impl Lengths {
     /// From a component that was read.
     pub fn build(values: &Values) -> Lengths {
-        spec::how(LENGTHS, &values.kind)(values)
+        spec::factory(LENGTHS, &values.kind)(values)
     }
 
     /// Cuts the flow `flow` of so many bytes into packets, appended to `packets`; the last has what is left.

@@ -18,7 +18,7 @@ pub use settings::ControlTraffic;
 use crate::flow::Flow;
 use crate::packet::Format;
 use crate::record::QueueRecorder;
-use crate::spec::{self, Complaint, Component, Made, Values};
+use crate::spec::{self, Complaint, Component, Registered, Values};
 use crate::topology::Topology;
 use crate::units::Time;
 use lengths::{FULL_BYTES, Lengths};
@@ -32,8 +32,10 @@ use traffic::{Queues, Traffic};
 type Decide =
     fn(&Values, &Traffic, &Topology, &mut Queues<'_>, &mut Channel, u64, Time) -> Option<Normalisations>;
 
-const CONTROLLERS: &[Made<Decide>] =
-    &[Made { component: syn::COMPONENT, how: syn::plan }, Made { component: asy::COMPONENT, how: asy::plan }];
+const CONTROLLERS: &[Registered<Decide>] = &[
+    Registered { component: syn::COMPONENT, factory: syn::plan },
+    Registered { component: asy::COMPONENT, factory: asy::plan },
+];
 
 /// The transports.
 pub const COMPONENTS: &[Component] = &spec::components::<_, { CONTROLLERS.len() }>(CONTROLLERS);
@@ -129,7 +131,7 @@ impl Plan {
         let traffic = Traffic::new(flows, lengths, seed);
         let mut queues = Queues::new(&traffic, topology.hosts, recorder);
         let mut channel = Channel::new(values, seed);
-        let decide = spec::how(CONTROLLERS, &values.kind);
+        let decide = spec::factory(CONTROLLERS, &values.kind);
         let normalisations = decide(values, &traffic, topology, &mut queues, &mut channel, seed, until);
         let (departures, servers) = queues.finish();
         Plan {

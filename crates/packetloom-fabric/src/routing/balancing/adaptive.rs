@@ -5,11 +5,11 @@ use super::super::{Chooser, Routing, ns3, plain_ecmp};
 use super::{Actions, Balancer, Flowlets, Home, Look, Pass, Passing, Tag, Ways};
 use crate::narrow::narrow;
 use crate::random::Stream;
-use crate::spec::{Complaint, Component, Kind, Made, Needs, Param, Values};
+use crate::spec::{Complaint, Component, Kind, Needs, Param, Registered, Values};
 use crate::units::Time;
 
 /// The routing.
-pub const ROUTING: Made<Routing> = Made {
+pub const ROUTING: Registered<Routing> = Registered {
     component: Component {
         section: "routing",
         kind: "adaptive",
@@ -58,7 +58,7 @@ pub const ROUTING: Made<Routing> = Made {
         ],
         check,
     },
-    how: Routing {
+    factory: Routing {
         balancer: Some(|values, home| Box::new(Adaptive::of(values, home))),
         ..Routing::by_switches(Chooser::Balancer, plain_ecmp)
     },

@@ -6,12 +6,12 @@ use crate::flow::HostId;
 use crate::narrow::exact;
 use crate::packet::Kind as PacketKind;
 use crate::random::Stream;
-use crate::spec::{Component, Kind, Made, Param, Values, anything};
+use crate::spec::{Component, Kind, Param, Registered, Values, anything};
 use smallvec::SmallVec;
 use std::collections::BTreeMap;
 
 /// The routing.
-pub const ROUTING: Made<Routing> = Made {
+pub const ROUTING: Registered<Routing> = Registered {
     component: Component {
         section: "routing",
         kind: "drill",
@@ -52,7 +52,7 @@ pub const ROUTING: Made<Routing> = Made {
         ],
         check: anything,
     },
-    how: Routing {
+    factory: Routing {
         balancer: Some(|values, home| Box::new(Drill::of(values, home))),
         ..Routing::by_switches(Chooser::Balancer, plain_ecmp)
     },

@@ -4,7 +4,7 @@
 use super::super::{Chooser, Routing, ns3, plain_ecmp};
 use super::{Actions, Balancer, Flowlets, Look, Pass, Passing, Tag, Ways, flowlets};
 use crate::random::Stream;
-use crate::spec::{Component, Kind, Made, Param};
+use crate::spec::{Component, Kind, Param, Registered};
 
 /// The gap between flowlets.
 pub(super) const GAP: Param = Param::value(
@@ -16,7 +16,7 @@ pub(super) const GAP: Param = Param::value(
 );
 
 /// The routing.
-pub const ROUTING: Made<Routing> = Made {
+pub const ROUTING: Registered<Routing> = Registered {
     component: Component {
         section: "routing",
         kind: "letflow",
@@ -38,7 +38,7 @@ pub const ROUTING: Made<Routing> = Made {
         ],
         check: flowlets::check,
     },
-    how: Routing {
+    factory: Routing {
         balancer: Some(|values, home| {
             Box::new(LetFlow {
                 flowlets: Flowlets::of(values, &home),

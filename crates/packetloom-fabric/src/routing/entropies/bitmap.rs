@@ -6,7 +6,7 @@ use crate::flow::FlowId;
 use crate::narrow::exact;
 use crate::random::Stream;
 use crate::routing::{Fate, Judged};
-use crate::spec::{ALWAYS, Complaint, Component, Fallback, Kind, Made, Param, Values};
+use crate::spec::{ALWAYS, Complaint, Component, Fallback, Kind, Param, Registered, Values};
 use crate::units::Time;
 
 /// What can be set of the penalties.
@@ -45,7 +45,7 @@ pub(super) const PENALTIES: &[Param] = &[
     },
 ];
 
-pub(super) const WAY: Made<Way> = Made {
+pub(super) const WAY: Registered<Way> = Registered {
     component: Component {
         section: "routing",
         kind: "bitmap",
@@ -54,7 +54,7 @@ pub(super) const WAY: Made<Way> = Made {
         params: &[&[ENTROPIES], PENALTIES],
         check: check_penalties,
     },
-    how: Way { build: |values| Selector::Bitmap(Bitmap::of(values)), judged: |_| Judged::Packets },
+    factory: Way { build: |values| Selector::Bitmap(Bitmap::of(values)), judged: |_| Judged::Packets },
 };
 
 pub(super) fn check_penalties(values: &Values) -> Result<(), Complaint> {

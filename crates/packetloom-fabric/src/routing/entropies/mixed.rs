@@ -6,10 +6,10 @@ use super::{ENTROPIES, Feedback, Fits, Select, Selector, Way};
 use crate::flow::FlowId;
 use crate::random::Stream;
 use crate::routing::Judged;
-use crate::spec::{Component, Made, Values};
+use crate::spec::{Component, Registered, Values};
 use crate::units::Time;
 
-pub(super) const WAY: Made<Way> = Made {
+pub(super) const WAY: Registered<Way> = Registered {
     component: Component {
         section: "routing",
         kind: "mixed",
@@ -18,7 +18,7 @@ pub(super) const WAY: Made<Way> = Made {
         params: &[&[ENTROPIES], PENALTIES],
         check: check_penalties,
     },
-    how: Way { build: |values| Selector::Mixed(Mixed::of(values)), judged: |_| Judged::Packets },
+    factory: Way { build: |values| Selector::Mixed(Mixed::of(values)), judged: |_| Judged::Packets },
 };
 
 /// Both selectors; each receives all feedback.

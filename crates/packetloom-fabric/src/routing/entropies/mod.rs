@@ -18,7 +18,7 @@ use crate::flow_table::FlowTable;
 use crate::narrow::{exact, narrow};
 use crate::packet::{Kind, Packet};
 use crate::random::{Purpose, Stream};
-use crate::spec::{self, ALWAYS, Complaint, Component, Fallback, Kind as Holds, Made, Param, Values};
+use crate::spec::{self, ALWAYS, Complaint, Component, Fallback, Kind as Holds, Param, Registered, Values};
 use crate::units::Time;
 use bitmap::Bitmap;
 use mixed::Mixed;
@@ -93,7 +93,7 @@ pub(super) struct Way {
 
 macro_rules! ways {
     ($($name:ident($type:ty) = $way:path,)*) => {
-        const WAYS: &[Made<Way>] = &[$($way),*];
+        const WAYS: &[Registered<Way>] = &[$($way),*];
 
         /// How one flow chooses.
         #[derive(Clone, Debug)]
@@ -152,12 +152,12 @@ pub(super) const COMPONENTS: [Component; WAYS.len()] = spec::components(WAYS);
 
 /// What a routing's transport has to report.
 pub(super) fn judged(routing: &Values) -> Judged {
-    (spec::how(WAYS, &routing.kind).judged)(routing)
+    (spec::factory(WAYS, &routing.kind).judged)(routing)
 }
 
 /// Whether a flow keeps to an entropy until it fares badly.
 pub(super) fn keeps_flows(routing: &Values) -> bool {
-    (spec::how(WAYS, &routing.kind).build)(routing).kept().is_some()
+    (spec::factory(WAYS, &routing.kind).build)(routing).kept().is_some()
 }
 
 /// A host's choice of entropies.
@@ -177,7 +177,7 @@ impl Entropies {
     pub(super) fn new(routing: &Values, host: HostId, seed: u64) -> Entropies {
         Entropies {
             flows: FlowTable::default(),
-            template: (spec::how(WAYS, &routing.kind).build)(routing),
+            template: (spec::factory(WAYS, &routing.kind).build)(routing),
             last_other: 0,
             mask: exact::<u16>(routing.count("entropies") - 1),
             random: Stream::new(seed, Purpose::Paths, host.into()),
@@ -285,7 +285,7 @@ mod testing {
         }
         values.entries.extend(own.iter().map(|(key, value)| ((*key).to_owned(), value.clone())));
         let mut random = Stream::new(1, Purpose::Paths, 0);
-        let mut selector = (made.how.build)(&values);
+        let mut selector = (made.factory.build)(&values);
         selector.start(1, &mut random);
         (selector, random)
     }

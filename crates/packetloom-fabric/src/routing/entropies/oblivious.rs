@@ -5,10 +5,10 @@ use crate::flow::FlowId;
 use crate::narrow::exact;
 use crate::random::Stream;
 use crate::routing::Judged;
-use crate::spec::{Component, Made, Values};
+use crate::spec::{Component, Registered, Values};
 use crate::units::Time;
 
-pub(super) const WAY: Made<Way> = Made {
+pub(super) const WAY: Registered<Way> = Registered {
     component: Component {
         section: "routing",
         kind: "oblivious",
@@ -17,7 +17,7 @@ pub(super) const WAY: Made<Way> = Made {
         params: &[&[ENTROPIES]],
         check,
     },
-    how: Way { build: |values| Selector::Oblivious(Walk::of(values)), judged: |_| Judged::Nothing },
+    factory: Way { build: |values| Selector::Oblivious(Walk::of(values)), judged: |_| Judged::Nothing },
 };
 
 /// The walk over all entropies.

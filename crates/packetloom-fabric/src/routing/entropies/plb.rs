@@ -8,10 +8,10 @@ use crate::flow::FlowId;
 use crate::narrow::{exact, narrow};
 use crate::random::Stream;
 use crate::routing::{Fate, Judged};
-use crate::spec::{ALWAYS, Component, Fallback, Kind, Made, Param, Values};
+use crate::spec::{ALWAYS, Component, Fallback, Kind, Param, Registered, Values};
 use crate::units::Time;
 
-pub(super) const WAY: Made<Way> = Made {
+pub(super) const WAY: Registered<Way> = Registered {
     component: Component {
         section: "routing",
         kind: "plb",
@@ -48,7 +48,7 @@ pub(super) const WAY: Made<Way> = Made {
         ],
         check,
     },
-    how: Way { build: |values| Selector::Plb(Plb::of(values)), judged: |_| Judged::Flows },
+    factory: Way { build: |values| Selector::Plb(Plb::of(values)), judged: |_| Judged::Flows },
 };
 
 /// A flow's path, and how its round trips went.

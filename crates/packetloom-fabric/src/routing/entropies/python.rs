@@ -7,7 +7,7 @@ use crate::flow::FlowId;
 use crate::narrow::{exact, narrow};
 use crate::random::Stream;
 use crate::routing::{Fate, Judged};
-use crate::spec::{Component, Made, Values};
+use crate::spec::{Component, Registered, Values};
 use crate::units::Time;
 use crate::user_class::{Code, Hook, Method, PLACE, Role, SchemeError, named, raised, signed};
 
@@ -25,9 +25,12 @@ const COMPONENT: Component = Component {
 /// What a class is.
 pub static ROLE: Role = Role { base: BASE, component: COMPONENT };
 
-pub(super) const WAY: Made<Way> = Made {
+pub(super) const WAY: Registered<Way> = Registered {
     component: COMPONENT,
-    how: Way { build: |values| Selector::Python(Chosen::of(values)), judged: |values| judged(code(values)) },
+    factory: Way {
+        build: |values| Selector::Python(Chosen::of(values)),
+        judged: |values| judged(code(values)),
+    },
 };
 
 fn code(values: &Values) -> &'static Code {

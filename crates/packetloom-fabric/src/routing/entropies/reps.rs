@@ -9,14 +9,14 @@ use super::{ENTROPIES, Feedback, Fits, Select, Selector, Way, check, draw_among,
 use crate::narrow::{exact, narrow};
 use crate::random::Stream;
 use crate::routing::{Fate, Judged};
-use crate::spec::{ALWAYS, Complaint, Component, Fallback, Kind, Made, Param, Values};
+use crate::spec::{ALWAYS, Complaint, Component, Fallback, Kind, Param, Registered, Values};
 use crate::units::Time;
 use smallvec::SmallVec;
 
 /// So many entropies lie in the state itself: "less than 25 bytes per connection".
 const NEAR: usize = 8;
 
-pub(super) const WAY: Made<Way> = Made {
+pub(super) const WAY: Registered<Way> = Registered {
     component: Component {
         section: "routing",
         kind: "reps",
@@ -69,7 +69,7 @@ pub(super) const WAY: Made<Way> = Made {
         ],
         check: check_ring,
     },
-    how: Way { build: |values| Selector::Reps(Reps::of(values)), judged: |_| Judged::Packets },
+    factory: Way { build: |values| Selector::Reps(Reps::of(values)), judged: |_| Judged::Packets },
 };
 
 fn check_ring(values: &Values) -> Result<(), Complaint> {

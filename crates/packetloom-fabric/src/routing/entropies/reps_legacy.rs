@@ -4,11 +4,11 @@ use super::{ENTROPIES, Feedback, Fits, Select, Selector, Way, check, draw_among}
 use crate::narrow::{exact, narrow};
 use crate::random::Stream;
 use crate::routing::{Fate, Judged};
-use crate::spec::{Component, Made, Values};
+use crate::spec::{Component, Registered, Values};
 use crate::units::Time;
 use std::collections::VecDeque;
 
-pub(super) const WAY: Made<Way> = Made {
+pub(super) const WAY: Registered<Way> = Registered {
     component: Component {
         section: "routing",
         kind: "reps-legacy",
@@ -17,7 +17,7 @@ pub(super) const WAY: Made<Way> = Made {
         params: &[&[ENTROPIES]],
         check,
     },
-    how: Way { build: |values| Selector::RepsLegacy(Recycled::of(values)), judged: |_| Judged::Packets },
+    factory: Way { build: |values| Selector::RepsLegacy(Recycled::of(values)), judged: |_| Judged::Packets },
 };
 
 /// The entropies that came back.

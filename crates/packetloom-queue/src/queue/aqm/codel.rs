@@ -4,7 +4,7 @@
 use super::{AnyAqm, Aqm, Look, Making};
 use crate::narrow::saturated;
 use crate::queue::Verdict;
-use crate::spec::{Complaint, Component, Kind, Made, Param, Values};
+use crate::spec::{Complaint, Component, Kind, Param, Registered, Values};
 use crate::units::Time;
 
 const COMPONENT: Component = Component {
@@ -45,9 +45,9 @@ const COMPONENT: Component = Component {
 };
 
 /// The AQM.
-pub const AQM: Made<Making> = Made {
+pub const AQM: Registered<Making> = Registered {
     component: COMPONENT,
-    how: Making {
+    factory: Making {
         marks: |values| values.flag("ecn") || values.optional_time("ce_threshold").is_some(),
         drops: true,
         ..Making::new(|values| AnyAqm::Codel(Codel::build(values)))

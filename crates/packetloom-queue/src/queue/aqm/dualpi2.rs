@@ -9,7 +9,7 @@
 use super::{AnyAqm, Aqm, Look, Making};
 use crate::queue::Verdict;
 use crate::queue::scheduler::{CLASSIC, L4S};
-use crate::spec::{Complaint, Component, Kind, Made, Needs, Param, Values};
+use crate::spec::{Complaint, Component, Kind, Needs, Param, Registered, Values};
 use crate::units::Time;
 
 const COMPONENT: Component = Component {
@@ -97,9 +97,9 @@ const COMPONENT: Component = Component {
 };
 
 /// The AQM.
-pub const AQM: Made<Making> = Made {
+pub const AQM: Registered<Making> = Registered {
     component: COMPONENT,
-    how: Making {
+    factory: Making {
         marks: |_| true,
         drops: true,
         couples: true,

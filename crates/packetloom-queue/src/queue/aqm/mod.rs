@@ -11,7 +11,7 @@ mod threshold;
 
 use super::{Admission, Occupancy, Site, Verdict};
 use crate::random::Stream;
-use crate::spec::{self, Component, Made, Values};
+use crate::spec::{self, Component, Registered, Values};
 use crate::units::Time;
 use std::fmt;
 
@@ -102,7 +102,7 @@ impl Making {
 /// The AQMs. A line has the state, and the components that a scenario can name which are made of it.
 macro_rules! aqms {
     ($($name:ident($type:ty) = [$($made:path),*],)*) => {
-        const AQMS: &[Made<Making>] = &[$($($made,)*)*];
+        const AQMS: &[Registered<Making>] = &[$($($made,)*)*];
 
         /// The state of any AQM.
         #[derive(Clone, Debug)]
@@ -168,28 +168,28 @@ pub const COMPONENTS: &[Component] = &spec::components::<_, { AQMS.len() }>(AQMS
 impl AnyAqm {
     /// The AQM that a scenario's values specify.
     pub fn build(values: &Values) -> AnyAqm {
-        (spec::how(AQMS, &values.kind).build)(values)
+        (spec::factory(AQMS, &values.kind).build)(values)
     }
 }
 
 /// Whether an AQM marks packets.
 pub fn marks(values: &Values) -> bool {
-    (spec::how(AQMS, &values.kind).marks)(values)
+    (spec::factory(AQMS, &values.kind).marks)(values)
 }
 
 /// Whether an AQM drops packets for which there is room.
 pub fn drops(values: &Values) -> bool {
-    spec::how(AQMS, &values.kind).drops
+    spec::factory(AQMS, &values.kind).drops
 }
 
 /// Whether an AQM has one state for all queues.
 pub fn couples(values: &Values) -> bool {
-    spec::how(AQMS, &values.kind).couples
+    spec::factory(AQMS, &values.kind).couples
 }
 
 /// The rule that admits to a buffer and marks as an AQM does, if that looks at nothing but what waits on arrival.
 pub fn admission(aqm: &Values, buffer: &Values) -> Option<Admission> {
-    (spec::how(AQMS, &aqm.kind).on_arrival)(aqm, buffer)
+    (spec::factory(AQMS, &aqm.kind).on_arrival)(aqm, buffer)
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use super::{AnyAqm, Aqm, Making};
 use crate::queue::Admission;
 use crate::queue::admission::Marking;
-use crate::spec::{Component, Made, anything};
+use crate::spec::{Component, Registered, anything};
 
 const COMPONENT: Component = Component {
     section: "aqm",
@@ -15,9 +15,9 @@ const COMPONENT: Component = Component {
 };
 
 /// The AQM.
-pub const AQM: Made<Making> = Made {
+pub const AQM: Registered<Making> = Registered {
     component: COMPONENT,
-    how: Making {
+    factory: Making {
         on_arrival: |_, buffer| Some(Admission::of(buffer, Marking::Never)),
         ..Making::new(|_| AnyAqm::Nothing(Nothing))
     },

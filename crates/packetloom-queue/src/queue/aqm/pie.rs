@@ -4,7 +4,7 @@
 use super::{AnyAqm, Aqm, Look, Making};
 use crate::narrow::narrow;
 use crate::queue::Verdict;
-use crate::spec::{Complaint, Component, Kind, Made, Param, Values};
+use crate::spec::{Complaint, Component, Kind, Param, Registered, Values};
 use crate::units::Time;
 
 const COMPONENT: Component = Component {
@@ -60,9 +60,9 @@ const COMPONENT: Component = Component {
 };
 
 /// The AQM.
-pub const AQM: Made<Making> = Made {
+pub const AQM: Registered<Making> = Registered {
     component: COMPONENT,
-    how: Making {
+    factory: Making {
         marks: |values| values.flag("ecn"),
         drops: true,
         ..Making::new(|values| AnyAqm::Pie(Pie::build(values)))

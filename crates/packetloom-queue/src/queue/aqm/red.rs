@@ -3,7 +3,7 @@
 use super::{AnyAqm, Aqm, Look, Making};
 use crate::queue::admission::{Marking, RED_PARAMS, between, check_thresholds};
 use crate::queue::{Admission, Site, Verdict};
-use crate::spec::{Component, Kind, Made, Param, Values};
+use crate::spec::{Component, Kind, Param, Registered, Values};
 
 const COMPONENT: Component = Component {
     section: "aqm",
@@ -33,9 +33,9 @@ pub(super) const BY_RATE: Param = Param::value(
 );
 
 /// The AQM.
-pub const AQM: Made<Making> = Made {
+pub const AQM: Registered<Making> = Registered {
     component: COMPONENT,
-    how: Making {
+    factory: Making {
         marks: |_| true,
         on_arrival: |values, buffer| Length::on_arrival(values, buffer, between(values)),
         ..Making::new(|values| Length::build(values, between(values)))

@@ -3,7 +3,7 @@
 use super::{AnyAqm, Aqm, Look, Making};
 use crate::queue::admission::Limit;
 use crate::queue::{Site, Verdict};
-use crate::spec::{ALWAYS, Component, Fallback, Kind, Made, Param, anything};
+use crate::spec::{ALWAYS, Component, Fallback, Kind, Param, Registered, anything};
 
 const COMPONENT: Component = Component {
     section: "aqm",
@@ -22,9 +22,9 @@ const COMPONENT: Component = Component {
 };
 
 /// The AQM.
-pub const AQM: Made<Making> = Made {
+pub const AQM: Registered<Making> = Registered {
     component: COMPONENT,
-    how: Making {
+    factory: Making {
         drops: true,
         ..Making::new(|values| AnyAqm::Selective(Selective { above: Limit::of(values.get("drop_above")) }))
     },

@@ -2,7 +2,7 @@
 
 use super::{AnyAqm, Aqm, Look, Making};
 use crate::queue::Verdict;
-use crate::spec::{Component, Kind, Made, Param, anything};
+use crate::spec::{Component, Kind, Param, Registered, anything};
 use crate::units::Time;
 
 const COMPONENT: Component = Component {
@@ -21,9 +21,9 @@ const COMPONENT: Component = Component {
 };
 
 /// The AQM.
-pub const AQM: Made<Making> = Made {
+pub const AQM: Registered<Making> = Registered {
     component: COMPONENT,
-    how: Making {
+    factory: Making {
         marks: |_| true,
         ..Making::new(|values| AnyAqm::Sojourn(Sojourn { mark_above: values.time("mark_above") }))
     },

@@ -3,7 +3,7 @@
 use super::Making;
 use super::red::{BY_RATE, JUDGES, Length};
 use crate::queue::admission::{Limit, MARK_ABOVE, Marking};
-use crate::spec::{Component, Made, Values, anything};
+use crate::spec::{Component, Registered, Values, anything};
 
 const COMPONENT: Component = Component {
     section: "aqm",
@@ -19,9 +19,9 @@ fn marking(values: &Values) -> Marking {
 }
 
 /// The AQM.
-pub const AQM: Made<Making> = Made {
+pub const AQM: Registered<Making> = Registered {
     component: COMPONENT,
-    how: Making {
+    factory: Making {
         marks: |_| true,
         on_arrival: |values, buffer| Length::on_arrival(values, buffer, marking(values)),
         ..Making::new(|values| Length::build(values, marking(values)))

@@ -13,7 +13,7 @@ mod tests;
 use super::admission::{never_drops_first, never_marks};
 use super::flow_control::PFC;
 use super::{Buffer, Built, Queue, Traits, aqm, has_room, limit, scheduler};
-use crate::spec::{ALWAYS, Complaint, Component, Fallback, Kind, Made, Param, Value, Values};
+use crate::spec::{ALWAYS, Complaint, Component, Fallback, Kind, Param, Registered, Value, Values};
 pub use abm::Abm;
 pub use buffer::COMPONENTS as BUFFER_COMPONENTS;
 pub(super) use buffer::pool;
@@ -63,9 +63,9 @@ const COMPONENT: Component = Component {
 };
 
 /// The queue.
-pub const QUEUE: Made<Queue> = Made {
+pub const QUEUE: Registered<Queue> = Registered {
     component: COMPONENT,
-    how: Queue {
+    factory: Queue {
         most_bytes: |values, packet_bytes| buffer::most_bytes(&values.component("buffer"), packet_bytes),
         is_sized_by_design: |values| {
             pauses(values) || scheduler::traits(&values.component("scheduler")).shortest_first

@@ -8,7 +8,7 @@ use crate::packets::{PacketId, Packets};
 use crate::queue::flow_control::Gates;
 use crate::queue::list::List;
 use crate::queue::{Env, Occupancy, Traits};
-use crate::spec::{Complaint, Component, Kind, Made, Param, Values};
+use crate::spec::{Complaint, Component, Kind, Param, Registered, Values};
 
 const COMPONENT: Component = Component {
     section: "scheduler",
@@ -42,9 +42,9 @@ const COMPONENT: Component = Component {
 };
 
 /// The scheduler.
-pub const SCHEDULER: Made<Making> = Made {
+pub const SCHEDULER: Registered<Making> = Registered {
     component: COMPONENT,
-    how: Making {
+    factory: Making {
         is_dual: true,
         ..Making::new(|values| AnyScheduler::DualQueue(DualQueue::build(values)), Traits::CLASSES)
     },

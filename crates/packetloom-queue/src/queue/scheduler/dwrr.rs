@@ -7,7 +7,7 @@ use crate::queue::classes::MOST_CLASSES;
 use crate::queue::flow_control::Gates;
 use crate::queue::list::List;
 use crate::queue::{Env, Occupancy, Traits};
-use crate::spec::{ALWAYS, Complaint, Component, Fallback, Kind, Made, Param, Values};
+use crate::spec::{ALWAYS, Complaint, Component, Fallback, Kind, Param, Registered, Values};
 
 const COMPONENT: Component = Component {
     section: "scheduler",
@@ -42,9 +42,9 @@ const COMPONENT: Component = Component {
 };
 
 /// The scheduler.
-pub const SCHEDULER: Made<Making> = Made {
+pub const SCHEDULER: Registered<Making> = Registered {
     component: COMPONENT,
-    how: Making {
+    factory: Making {
         classes: |values| Some(count(values)),
         levels: |values| values.count("strict") + 1,
         ..Making::new(|values| AnyScheduler::Dwrr(Dwrr::build(values)), Traits::CLASSES)

@@ -4,7 +4,7 @@ use super::{AnyScheduler, Making, Scheduler};
 use crate::packets::{PacketId, Packets};
 use crate::queue::list::List;
 use crate::queue::{Env, Occupancy, Traits};
-use crate::spec::{Component, Made, anything};
+use crate::spec::{Component, Registered, anything};
 
 const COMPONENT: Component = Component {
     section: "scheduler",
@@ -16,9 +16,9 @@ const COMPONENT: Component = Component {
 };
 
 /// The scheduler.
-pub const SCHEDULER: Made<Making> = Made {
+pub const SCHEDULER: Registered<Making> = Registered {
     component: COMPONENT,
-    how: Making { is_fifo: true, ..Making::new(|_| AnyScheduler::Fifo(Fifo::default()), Traits::FIFO) },
+    factory: Making { is_fifo: true, ..Making::new(|_| AnyScheduler::Fifo(Fifo::default()), Traits::FIFO) },
 };
 
 /// Packets in a row.

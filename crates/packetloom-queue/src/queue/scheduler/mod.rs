@@ -17,7 +17,7 @@ use super::flow_control::Gates;
 use super::{Buffer, Env, Occupancy, Traits};
 use crate::narrow::exact;
 use crate::packets::{PacketId, Packets};
-use crate::spec::{self, Complaint, Component, Made, Values};
+use crate::spec::{self, Complaint, Component, Registered, Values};
 
 /// What was dropped to make room.
 #[derive(Clone, Copy, Debug)]
@@ -127,14 +127,14 @@ impl Making {
     }
 
     fn of(values: &Values) -> Making {
-        spec::how(SCHEDULERS, &values.kind)
+        spec::factory(SCHEDULERS, &values.kind)
     }
 }
 
 /// The schedulers. A line has the scheduler, and the components that a scenario can name which are made of it.
 macro_rules! schedulers {
     ($($name:ident($type:ty) = [$($made:path),*],)*) => {
-        const SCHEDULERS: &[Made<Making>] = &[$($($made,)*)*];
+        const SCHEDULERS: &[Registered<Making>] = &[$($($made,)*)*];
 
         /// Any scheduler.
         #[derive(Clone, Debug)]

@@ -5,7 +5,7 @@ use super::{AnyScheduler, Evicted, Making, Scheduler};
 use crate::packets::{PacketId, Packets};
 use crate::queue::pfabric::TIES;
 use crate::queue::{Buffer, Env, Holds, Occupancy, PFabric, Traits};
-use crate::spec::{Component, Made, anything};
+use crate::spec::{Component, Registered, anything};
 
 const COMPONENT: Component = Component {
     section: "scheduler",
@@ -17,9 +17,9 @@ const COMPONENT: Component = Component {
 };
 
 /// The scheduler.
-pub const SCHEDULER: Made<Making> = Made {
+pub const SCHEDULER: Registered<Making> = Registered {
     component: COMPONENT,
-    how: Making {
+    factory: Making {
         evicts: true,
         alone: |values, bytes| Some(Buffer::PFabric(PFabric::holding(bytes, values))),
         ..Making::new(

@@ -7,7 +7,7 @@ use crate::queue::classes::MOST_CLASSES;
 use crate::queue::flow_control::Gates;
 use crate::queue::list::List;
 use crate::queue::{Env, Occupancy, Traits};
-use crate::spec::{Complaint, Component, Kind, Made, Param, Values};
+use crate::spec::{Complaint, Component, Kind, Param, Registered, Values};
 
 const COMPONENT: Component = Component {
     section: "scheduler",
@@ -25,9 +25,9 @@ const COMPONENT: Component = Component {
 };
 
 /// The scheduler.
-pub const SCHEDULER: Made<Making> = Made {
+pub const SCHEDULER: Registered<Making> = Registered {
     component: COMPONENT,
-    how: Making {
+    factory: Making {
         classes: |values| Some(values.count("classes")),
         levels: |values| values.count("classes"),
         ..Making::new(|values| AnyScheduler::Strict(Strict::of(values.count("classes"))), Traits::CLASSES)

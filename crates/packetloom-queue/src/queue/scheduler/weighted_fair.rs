@@ -3,7 +3,7 @@
 use super::{AnyScheduler, Evicted, Making, Scheduler};
 use crate::packets::{PacketId, Packets};
 use crate::queue::{Buffer, Env, Holds, Occupancy, Traits, WeightedFair};
-use crate::spec::{Component, Made, anything};
+use crate::spec::{Component, Registered, anything};
 
 const COMPONENT: Component = Component {
     section: "scheduler",
@@ -15,9 +15,9 @@ const COMPONENT: Component = Component {
 };
 
 /// The scheduler.
-pub const SCHEDULER: Made<Making> = Made {
+pub const SCHEDULER: Registered<Making> = Registered {
     component: COMPONENT,
-    how: Making {
+    factory: Making {
         weighs: true,
         evicts: true,
         alone: |_, bytes| Some(Buffer::WeightedFair(Box::new(WeightedFair::holding(bytes)))),

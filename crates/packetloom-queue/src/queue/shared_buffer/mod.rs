@@ -23,7 +23,7 @@ pub(super) use thresholds::{MARKING_PARAMS, Thresholds, check_marking};
 
 use super::flow_control::{CLASSES, CONTROL, class_in};
 use super::{Buffer, Built, Queue, Traits};
-use crate::spec::{ALWAYS, Complaint, Component, Fallback, Kind, Made, Param, Value, Values};
+use crate::spec::{ALWAYS, Complaint, Component, Fallback, Kind, Param, Registered, Value, Values};
 use crate::units::Rate;
 
 /// The arithmetic of thresholds overflows beyond this; no switch has as much.
@@ -52,9 +52,9 @@ const COMPONENT: Component = Component {
 };
 
 /// The queue.
-pub const QUEUE: Made<Queue> = Made {
+pub const QUEUE: Registered<Queue> = Registered {
     component: COMPONENT,
-    how: Queue {
+    factory: Queue {
         most_bytes: |values, _| Some(values.bytes("buffer")),
         is_sized_by_design: |values| lossless(values) != 0,
         marks: |values| values.optional_bytes("ecn_max").is_some(),

@@ -10,14 +10,14 @@ use super::{Actions, Balancer, EdgePaths, Flowlets, Home, Look, Pass, Passing, T
 use crate::narrow::narrow;
 use crate::packet::Kind as PacketKind;
 use crate::random::Stream;
-use crate::spec::{Complaint, Component, Fallback, Kind, Made, Param, Values};
+use crate::spec::{Complaint, Component, Fallback, Kind, Param, Registered, Values};
 use crate::units::{Rate, Time};
 use dre::{Dre, Estimate};
 use std::collections::VecDeque;
 use tables::{FromLeaf, ToLeaf};
 
 /// The routing.
-pub const ROUTING: Made<Routing> = Made {
+pub const ROUTING: Registered<Routing> = Registered {
     component: Component {
         section: "routing",
         kind: "conga",
@@ -95,7 +95,7 @@ pub const ROUTING: Made<Routing> = Made {
         ],
         check,
     },
-    how: Routing {
+    factory: Routing {
         balancer: Some(|values, home| Box::new(Conga::of(values, home))),
         chooses_paths: true,
         ..Routing::by_switches(Chooser::Balancer, plain_ecmp)

@@ -11,7 +11,7 @@ use crate::flow::HostId;
 use crate::narrow::exact;
 use crate::packet::Kind as PacketKind;
 use crate::packets::PacketId;
-use crate::spec::{Complaint, Component, Kind, Made, Param, Values};
+use crate::spec::{Complaint, Component, Kind, Param, Registered, Values};
 use crate::topology::Topology;
 use crate::units::{ByteTime, Time};
 use receiver::Receiver;
@@ -19,7 +19,7 @@ use sender::Sender;
 use std::collections::BTreeMap;
 
 /// The routing.
-pub const ROUTING: Made<Routing> = Made {
+pub const ROUTING: Registered<Routing> = Registered {
     component: Component {
         section: "routing",
         kind: "conweave",
@@ -80,7 +80,7 @@ pub const ROUTING: Made<Routing> = Made {
         ],
         check,
     },
-    how: Routing {
+    factory: Routing {
         balancer: Some(|values, home| Box::new(ConWeave::of(values, home))),
         chooses_paths: true,
         ..Routing::by_switches(Chooser::Balancer, plain_ecmp)

@@ -13,7 +13,7 @@ use super::{Actions, Balancer, EdgePaths, Home, Look, Pass, Passing, Tag, Ways};
 use crate::narrow::saturated;
 use crate::packet::Kind as PacketKind;
 use crate::random::{Purpose, Stream};
-use crate::spec::{Complaint, Component, Kind, Made, Needs, Param, Values};
+use crate::spec::{Complaint, Component, Kind, Needs, Param, Registered, Values};
 use crate::topology::KnownRates;
 use crate::topology::Topology;
 use crate::units::Time;
@@ -24,7 +24,7 @@ use scheduler::{Large, Placement};
 use std::sync::Arc;
 
 /// The routing.
-pub const ROUTING: Made<Routing> = Made {
+pub const ROUTING: Registered<Routing> = Registered {
     component: Component {
         section: "routing",
         kind: "hedera",
@@ -81,7 +81,7 @@ pub const ROUTING: Made<Routing> = Made {
         ],
         check,
     },
-    how: Routing {
+    factory: Routing {
         balancer: Some(|values, home| Box::new(Hedera::of(values, home))),
         chooses_paths: true,
         common: Some(scheduler_of),
