@@ -132,8 +132,8 @@ CLAIMS = (
         listed(without_trimming),
         choices=(
             "Web server at 0.4, all flows: the abstract does not say which results. Packets have 1500 B and first "
-            "windows are a BDP; NDP's own have 9 KB, more than the threshold. Hosts drop nothing: in a first run they had "
-            "ports of 200 KB, lost their own first windows there, and the ratio was 6.3."
+            "windows are a BDP; NDP's own have 9 KB, more than the threshold. Hosts drop nothing: in a first run they "
+            "had ports of 200 KB, lost their own first windows there, and the ratio was 6.3."
         ),
     ),
     Claim(
