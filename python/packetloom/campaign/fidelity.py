@@ -28,9 +28,9 @@ from packetloom.common.warned import warn
 from packetloom.errors import PacketloomError, ScenarioError
 from packetloom.scenario.override_texts import Overrides, texts
 from packetloom.scenario.plan import Plan, ScenarioSource, plan_from_text, read_plan
-from packetloom.stats.estimates import AXIS, FILE, STATISTICS, percent_text
+from packetloom.stats.estimates import AXIS, FILE, PACKETS, STATISTICS, beside_packets, percent_text
 from packetloom.stats.job_figures import FIGURES, job_figures
-from packetloom.stats.summary import ALL_SIZES, DEFAULT_BINS, SizeBin, over_seeds
+from packetloom.stats.summary import ALL_SIZES, DEFAULT_BINS, SizeBin
 from packetloom.store.case_rows import label_of
 from packetloom.store.results import Results
 
@@ -41,7 +41,6 @@ if TYPE_CHECKING:
     from packetloom.scenario.plan import Parameter
     from packetloom.store.case_rows import CaseRow
 
-PACKETS = "packets"
 SEEDS = 3
 MOST_FLOWS = 60_000
 FEWEST_FLOWS = 2_000
@@ -240,25 +239,7 @@ def fidelity_errors(results: Results, bins: Sequence[SizeBin] = DEFAULT_BINS) ->
     ]
     if not values:
         raise PacketloomError(f"{results.path}: no case is finished, so there is nothing to compare")
-    frame = pl.DataFrame(values, infer_schema_length=None)
-    keys = ["scheme", "load", "seed", "bin", "statistic"]
-    truth = frame.filter(pl.col("rung") == PACKETS).drop("rung")
-    truth = truth.rename({"value": "packets", "cpu_s": "packets_cpu_s", "flows": "packets_flows"})
-    joined = (
-        frame.filter(pl.col("rung") != PACKETS)
-        .join(truth, on=keys, nulls_equal=True, maintain_order="left")
-        .with_columns(
-            value=pl.col("value") / pl.col("packets") - 1,
-            estimate=pl.col("value"),
-            speed_up=pl.col("packets_cpu_s") / pl.col("cpu_s"),
-        )
-    )
-    if joined.is_empty():
-        raise PacketloomError(f"{results.path}: packets and estimates of the same case are not there; run `fidelity`")
-    group = ["scheme", "load", "rung", "bin", "statistic"]
-    means = joined.group_by(group, maintain_order=True).agg(pl.col("packets", "estimate", "speed_up").mean())
-    errors = over_seeds(joined.select(*group, "seed", "value", flows="packets_flows"))
-    return means.join(errors, on=group, nulls_equal=True, maintain_order="left").rename({"value": "error"})
+    return beside_packets(results, values)
 
 
 _COLUMNS = ("size_bytes", "slowdown", "measured")

@@ -20,16 +20,14 @@ from packetloom.campaign.forecast import ANSWERS
 from packetloom.campaign.smaller_jobs import Smaller, jobs_of, smaller
 from packetloom.errors import PacketloomError, ScenarioError
 from packetloom.scenario.plan import Plan, plan_from_text
-from packetloom.stats.estimates import AXIS, percent_text, rung_name, rungs_of
+from packetloom.stats.estimates import AXIS, PACKETS, beside_packets, percent_text, rung_name, rungs_of
 from packetloom.stats.job_figures import FIGURES, job_figures
-from packetloom.stats.summary import over_seeds
 from packetloom.store.case_rows import label_of
 from packetloom.store.results import Results
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-PACKETS = "packets"
 JOB_RUNGS: tuple[Any, ...] = ("steady", "flows", {"kind": "flows", "collectives": "whole"})
 """Estimates that hold for jobs."""
 MOST_HOPS = 1e7
@@ -116,26 +114,7 @@ def job_errors(results: Results, axes: Mapping[str, Mapping[int, int]] | None = 
     values = list(_values(results, axes or {}))
     if not values:
         raise PacketloomError(f"{results.path}: no repetition is finished, so there is nothing to compare")
-    frame = pl.DataFrame(values, infer_schema_length=None)
-    keys = ["scheme", "load", "seed", "bin", "statistic"]
-    truth = frame.filter(pl.col("rung") == PACKETS).drop("rung")
-    truth = truth.rename({"value": "packets", "cpu_s": "packets_cpu_s", "flows": "packets_flows"})
-    joined = (
-        frame.filter(pl.col("rung") != PACKETS)
-        .join(truth, on=keys, nulls_equal=True, maintain_order="left")
-        .filter(pl.col("packets") > 0)
-        .with_columns(
-            value=pl.col("value") / pl.col("packets") - 1,
-            estimate=pl.col("value"),
-            speed_up=pl.col("packets_cpu_s") / pl.col("cpu_s"),
-        )
-    )
-    if joined.is_empty():
-        raise PacketloomError(f"{results.path}: packets and estimates of the same case are not there; run `fidelity`")
-    group = ["scheme", "load", "rung", "bin", "statistic"]
-    means = joined.group_by(group, maintain_order=True).agg(pl.col("packets", "estimate", "speed_up").mean())
-    errors = over_seeds(joined.select(*group, "seed", "value", flows="packets_flows"))
-    return means.join(errors, on=group, nulls_equal=True, maintain_order="left").rename({"value": "error"})
+    return beside_packets(results, values)
 
 
 def _values(results: Results, axes: Mapping[str, Mapping[int, int]]) -> Iterator[dict[str, Any]]:

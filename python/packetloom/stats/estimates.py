@@ -15,10 +15,11 @@ from packetloom.common.quantities import significant
 from packetloom.errors import PacketloomError
 from packetloom.stats.curves import renaming
 from packetloom.stats.job_figures import UNIT_NAMES, UNITS, job_figures
-from packetloom.stats.summary import ALL_SIZES
+from packetloom.stats.summary import ALL_SIZES, over_seeds
 from packetloom.store.results import Results
 
 AXIS = "run.fidelity"
+PACKETS = "packets"
 STATISTICS = ("mean", "p99")
 FILE = "fidelity.json"
 """Where a results folder has what was measured, for `packetloom report`."""
@@ -47,6 +48,33 @@ def estimated_by(several: Sequence[Results]) -> dict[str, Estimated]:
                 names = {row.label, row.scheme, row.label.replace(f", {AXIS} {rung}", "")}
                 found[renamed.get(row.label, row.label)] = Estimated(rung, frozenset(names))
     return found
+
+
+def beside_packets(results: Results, values: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
+    """A row per scheme, load, rung, bin and statistic: the estimate's error against packets, over seeds.
+
+    `values` has those and `seed`, `value`, `cpu_s` and `flows`, under each rung and under `PACKETS`.
+    """
+    frame = pl.DataFrame(values, infer_schema_length=None)
+    keys = ["scheme", "load", "seed", "bin", "statistic"]
+    truth = frame.filter(pl.col("rung") == PACKETS).drop("rung")
+    truth = truth.rename({"value": "packets", "cpu_s": "packets_cpu_s", "flows": "packets_flows"})
+    joined = (
+        frame.filter(pl.col("rung") != PACKETS)
+        .join(truth, on=keys, nulls_equal=True, maintain_order="left")
+        .filter(pl.col("packets") > 0)
+        .with_columns(
+            value=pl.col("value") / pl.col("packets") - 1,
+            estimate=pl.col("value"),
+            speed_up=pl.col("packets_cpu_s") / pl.col("cpu_s"),
+        )
+    )
+    if joined.is_empty():
+        raise PacketloomError(f"{results.path}: packets and estimates of the same case are not there; run `fidelity`")
+    group = ["scheme", "load", "rung", "bin", "statistic"]
+    means = joined.group_by(group, maintain_order=True).agg(pl.col("packets", "estimate", "speed_up").mean())
+    errors = over_seeds(joined.select(*group, "seed", "value", flows="packets_flows"))
+    return means.join(errors, on=group, nulls_equal=True, maintain_order="left").rename({"value": "error"})
 
 
 def rungs_of(results: Results) -> dict[str, str]:
