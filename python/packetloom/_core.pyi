@@ -47,6 +47,10 @@ class Case:
     def facts(self) -> tuple[list[str], list[str], list[str]]:
         """What the network comes to; what the case's traffic does, a line for each source; and what is not in the
         scenario but follows for the case's scheme: marking thresholds of other rates."""
+    def flow_cost(self) -> tuple[float, float, float, int] | None:
+        """Flows, processor seconds, bytes of memory and operations of a case whose jobs have no packets; None of any
+        other."""
+
     def demand(self) -> tuple[float, float] | None:
         """Flows, and data packets times links, of what the case has the network carry; None where that depends on how
         long flows take."""

@@ -69,6 +69,37 @@ def test_a_trial_tells_more_than_how_many_packets_are_acknowledged(tmp_path: Pat
     assert hops / WITHIN < cost.packet_hops < hops * WITHIN
 
 
+def gpt(data: int, servers_per_rail_switch: int) -> list[str]:
+    """`examples/gpt-16k.toml` with fewer data parallel ranks, on as many servers as these fill."""
+    return [
+        f"workload.0.arrivals.data={data}",
+        f"topology.servers={16 * data}",
+        f"topology.servers_per_rail_switch={servers_per_rail_switch}",
+        f"topology.spines={servers_per_rail_switch}",
+    ]
+
+
+def test_long_jobs_without_packets_are_foreseen_by_their_operations(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A trial of a second and a half would come to no share of them, and takes as long as a check has."""
+    monkeypatch.delattr(_core, "Trial")
+    (case,) = read_plan(ROOT / "examples/gpt-16k.toml", gpt(64, 64)).cases
+    flows, cpu_s, memory_bytes, operations = case.flow_cost() or (0.0, 0.0, 0.0, 0)
+    # Sends from stage to stage and back, of each of 32 micro-batches.
+    assert flows == 2 * 32 * 15 * 8 * 64
+    expected = forecast([case], 1)
+    assert not expected.unknown
+    assert expected.cpu_s > cpu_s > forecasts.LONGEST_TRIED_S
+    assert expected.memory_bytes > memory_bytes > 50 * operations
+
+
+def test_of_others_a_trial_tells() -> None:
+    ring = {"workload": [ALL_REDUCE], "topology": LEAF_SPINE, "scheme": [NDP | {"routing": "permutation"}]}
+    for rung in ("packets", "flows", {"kind": "flows", "collectives": "whole"}):
+        (case,) = read_plan(ring | {"run": {"seeds": 1, "fidelity": rung}}).cases
+        assert (case.flow_cost() is not None) == isinstance(rung, dict)
+        assert not forecast([case], 1).unknown
+
+
 def test_a_trial_that_is_spent_on_planning_tells_a_number_or_nothing() -> None:
     """ASY plans all departures first; its packets cross links in the plan before the engine has carried one."""
     plan = read_plan(ROOT / "papers/sync-or-not/scenarios/uniform.toml", ("run.loads=[0.1]", "run.seeds=1"))

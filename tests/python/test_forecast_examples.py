@@ -12,13 +12,14 @@ import pytest
 from packetloom.campaign.forecast import forecast
 from packetloom.scenario.plan import read_plan
 from packetloom.store.results import Results
+from test_forecast import gpt
 
 pytestmark = pytest.mark.unaudited
 
 WITHIN = 1.5
 ROOT = Path(__file__).parents[2]
 EXAMPLES = [one for one in sorted((ROOT / "examples").glob("*.toml")) if one.stem != "gpt-16k"]
-"""But one whose cost nothing tells before a tenth of it has run."""
+"""But one that takes minutes: smaller versions of it are here."""
 
 
 def measured(arguments: list[str]) -> tuple[float, float]:
@@ -29,6 +30,19 @@ def measured(arguments: list[str]) -> tuple[float, float]:
     _, status, used = os.wait4(child, 0)
     assert status == 0
     return used.ru_utime + used.ru_stime, used.ru_maxrss * 1024.0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("data", "together"), [(4, 16), (16, 64)], ids=["512 ranks", "2048 ranks"])
+def test_what_smaller_versions_of_gpt_16k_cost_is_foreseen(data: int, together: int, tmp_path: Path) -> None:
+    example = ROOT / "examples/gpt-16k.toml"
+    settings = gpt(data, together)
+    expected = forecast(read_plan(example, settings).cases, 1)
+    command = [str(Path(sys.executable).parent / "packetloom"), "run", str(example), "-o", str(tmp_path), "--no-cache"]
+    cpu_s, memory_bytes = measured([*command, "--workers", "1", *(f"--set={setting}" for setting in settings)])
+    assert not expected.unknown
+    assert 1 / WITHIN < expected.cpu_s / cpu_s < WITHIN
+    assert 1 / WITHIN < expected.memory_bytes / memory_bytes < WITHIN
 
 
 @pytest.mark.slow

@@ -5,12 +5,18 @@ use packetloom::simulation::{self, Settling};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use serde_json::Value as Json;
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::OnceLock;
 
 /// A scenario that was read and checked.
 #[pyclass(frozen, module = "packetloom._core")]
-pub struct Scenario(packetloom::scenario::Scenario);
+pub struct Scenario {
+    core: packetloom::scenario::Scenario,
+    /// What cases with jobs have to do, and what is said of them, by their identity: a network and a job are built to
+    /// check them, which takes seconds where there are thousands of ranks.
+    known: BTreeMap<String, (Size, Outlook)>,
+}
 
 #[pymethods]
 impl Scenario {
@@ -23,31 +29,58 @@ impl Scenario {
             "json" => packetloom::scenario::Scenario::from_json(text, source, directory),
             _ => packetloom::scenario::Scenario::from_toml(text, source, directory),
         };
-        read.and_then(|scenario| simulation::check(&scenario).map(|()| Scenario(scenario)))
-            .map_err(|problems| ScenarioError::new_err(problems.to_string()))
+        let mut known = BTreeMap::new();
+        let checked = read.and_then(|core| {
+            simulation::check_each(&core, |case, built| {
+                if built.operations() > 0 {
+                    let outlook = Outlook::of(&built);
+                    known.insert(case.identity(), (Size::of(&case, built), outlook));
+                }
+            })?;
+            Ok(core)
+        });
+        let core = checked.map_err(|problems| ScenarioError::new_err(problems.to_string()))?;
+        Ok(Scenario { core, known })
     }
 
     #[getter]
     fn warnings(&self) -> Vec<String> {
-        self.0.warnings.clone()
+        self.core.warnings.clone()
     }
 
     /// Statistic, fraction of its mean, how many seeds to start with, and how often runs may be doubled; nothing if all
     /// cases are to run.
     #[getter]
     fn precision(&self) -> Option<(String, f64, usize, u32)> {
-        let precision = self.0.precision.clone()?;
+        let precision = self.core.precision.clone()?;
         Some((precision.statistic, precision.within, precision.first_seeds, precision.max_extensions))
     }
 
     /// Below which fraction a difference is called none.
     #[getter]
     fn alike(&self) -> f64 {
-        self.0.alike
+        self.core.alike
     }
 
     fn cases(&self) -> Vec<Case> {
-        self.0.cases().map(Case::from).collect()
+        let of_case = |core: packetloom::scenario::Case| {
+            let case = Case::from(core);
+            if let Some((size, outlook)) = self.known_of(&case) {
+                case.size.get_or_init(|| size);
+                case.outlook.get_or_init(|| outlook);
+            }
+            case
+        };
+        self.core.cases().map(of_case).collect()
+    }
+}
+
+impl Scenario {
+    fn known_of(&self, case: &Case) -> Option<(Size, Outlook)> {
+        if self.known.is_empty() {
+            return None;
+        }
+        self.known.get(case.id()).cloned()
     }
 }
 
@@ -71,9 +104,21 @@ pub struct Size {
     pub operations: u64,
     /// Seconds until all of it is carried, at least.
     pub least_end_s: Option<f64>,
+    /// Processor seconds and bytes of a job without packets.
+    pub of_flows: Option<(f64, f64)>,
+}
+
+impl Size {
+    fn of(core: &packetloom::scenario::Case, built: simulation::Simulation) -> Size {
+        let (ports, operations, of_flows) = (built.ports(), built.operations(), built.flow_cost());
+        let routing = core.scheme.component("routing");
+        let least_end_s = built.settling().and_then(|settling| settling.least_end(&routing));
+        Size { demand: built.demand(), ports, operations, least_end_s, of_flows }
+    }
 }
 
 /// What network and traffic come to, as a person is told of them before a run.
+#[derive(Clone)]
 struct Outlook {
     of_network: Vec<String>,
     of_traffic: Vec<String>,
@@ -122,10 +167,7 @@ impl Case {
     }
 
     fn keep_size(&self, built: simulation::Simulation) -> Size {
-        let (ports, operations) = (built.ports(), built.operations());
-        let routing = self.core.scheme.component("routing");
-        let least_end_s = built.settling().and_then(|settling| settling.least_end(&routing));
-        *self.size.get_or_init(|| Size { demand: built.demand(), ports, operations, least_end_s })
+        *self.size.get_or_init(|| Size::of(&self.core, built))
     }
 
     /// What is said of it, and what it has to do by the same building of its network.
@@ -199,6 +241,16 @@ impl Case {
     /// long flows take.
     fn demand(&self, py: Python<'_>) -> PyResult<Option<(f64, f64)>> {
         py.detach(|| Ok(self.size()?.demand.map(|demand| (demand.flows, demand.packet_hops))))
+    }
+
+    /// Flows, processor seconds, bytes of memory and operations of a case whose jobs have no packets, foreseen from their
+    /// operations and messages; nothing of any other.
+    fn flow_cost(&self, py: Python<'_>) -> PyResult<Option<(f64, f64, f64, u64)>> {
+        py.detach(|| {
+            let Size { demand, operations, of_flows, .. } = self.size()?;
+            Ok(of_flows
+                .map(|(cpu_s, bytes)| (demand.map_or(0.0, |demand| demand.flows), cpu_s, bytes, operations)))
+        })
     }
 
     /// How many flows it takes to be steady, at least and with room for slow schemes; nothing where no number does, or

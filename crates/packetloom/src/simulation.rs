@@ -7,6 +7,7 @@ mod demand;
 mod doubts;
 mod driven;
 mod fidelity;
+mod flow_cost;
 mod flow_level;
 mod flow_rung;
 mod footing;
@@ -128,10 +129,20 @@ pub struct Simulation {
 /// # Errors
 /// What can't be simulated, with its line in the scenario.
 pub fn check(scenario: &Scenario) -> Result<(), Problems> {
+    check_each(scenario, |_, _| {})
+}
+
+/// The same; what was built of each case that was looked at goes to `built`.
+///
+/// # Errors
+/// What can't be simulated, with its line in the scenario.
+pub fn check_each(scenario: &Scenario, mut built: impl FnMut(Case, Simulation)) -> Result<(), Problems> {
     let mut first: Option<(Option<f64>, u64)> = None;
     for case in scenario.cases() {
         if *first.get_or_insert((case.load, case.seed)) == (case.load, case.seed) {
-            Simulation::new(case.clone()).map_err(|complaint| scenario.locate(&case, &complaint))?;
+            let simulation =
+                Simulation::new(case.clone()).map_err(|complaint| scenario.locate(&case, &complaint))?;
+            built(case, simulation);
         }
     }
     Ok(())

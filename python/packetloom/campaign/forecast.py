@@ -49,6 +49,8 @@ SHORT_S = 2.5
 """Below it nobody waits."""
 LONG_S = 600.0
 """Above it a person wants to know what would take less."""
+LONGEST_TRIED_S = 0.3
+"""Beyond it a trial of jobs without packets, of a second and a half, takes as long as it tells."""
 Rung = Literal["steady", "links", "flows"]
 RUNGS: tuple[Rung, ...] = get_args(Rung)
 """Estimates below packets (run.fidelity)."""
@@ -182,7 +184,16 @@ def _few(looked_at: Mapping[str, Sequence[_core.Case]], cases: int) -> Costs | N
 
 
 def _tried(cases: Sequence[_core.Case]) -> list[tuple[_core.Case, Expected]]:
-    """The costs, by a trial of the case at the highest load, whose queues are longest."""
+    """The costs, by a trial of the case at the highest load, whose queues are longest; of long jobs without packets, of
+    which a trial would be no share, by their operations."""
+    foreseen = [(case, case.flow_cost()) for case in cases]
+    if all(cost is not None and cost[1] > LONGEST_TRIED_S for _, cost in foreseen):
+        return [
+            (case, Expected(flows, 0.0, cpu_s, operations=operations, memory_bytes=memory))
+            for case, cost in foreseen
+            if cost
+            for flows, cpu_s, memory, operations in [cost]
+        ]
     tried = max(cases, key=_load)
     trial = _core.Trial(tried)
     found = []

@@ -49,6 +49,8 @@ class Expected:
     """Its own time, in seconds, times its ports."""
     operations: float = 0.0
     """Of all ranks of jobs, in all repetitions."""
+    memory_bytes: float = 0.0
+    """Of the simulation, where no trial tells it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,4 +75,5 @@ def recorded_of(case: _core.Case, expected: Expected) -> Recorded:
         if text["measure"]["operations"]:
             disk += OPERATIONS_DISK_BYTES + expected.operations * OPERATION_DISK_BYTES
     of_a_flow = MESSAGE_MEMORY_BYTES if has_jobs else FLOW_MEMORY_BYTES
-    return Recorded(disk, expected.flows * of_a_flow + samples * SAMPLE_MEMORY_BYTES)
+    memory = expected.memory_bytes + expected.flows * of_a_flow + samples * SAMPLE_MEMORY_BYTES
+    return Recorded(disk, memory)

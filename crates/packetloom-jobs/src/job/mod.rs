@@ -12,6 +12,7 @@ pub use span::Span;
 
 use crate::narrow::exact;
 use crate::units::Time;
+use std::sync::Arc;
 
 /// The longest computation: some 53 days.
 pub const LONGEST: Time = Time(1 << 62);
@@ -38,6 +39,13 @@ pub struct Program {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Rank {
     operations: Vec<Operation>,
+    /// Thousands of ranks may have operations that depend on each other alike.
+    graph: Arc<Graph>,
+}
+
+/// What operations of a rank depend on, and their order.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Graph {
     dependencies: Vec<Dependency>,
     /// Where each operation's dependencies end.
     ends: Vec<u32>,
@@ -153,28 +161,43 @@ impl Rank {
     pub fn add(&mut self, operation: Operation, dependencies: impl IntoIterator<Item = Dependency>) -> u32 {
         let place = u32::try_from(self.operations.len()).expect("fewer than 2^32 operations");
         self.operations.push(operation);
-        self.dependencies.extend(dependencies);
-        self.ends.push(u32::try_from(self.dependencies.len()).expect("fewer than 2^32 dependencies"));
+        let Graph { dependencies: all, ends, .. } = Arc::make_mut(&mut self.graph);
+        all.extend(dependencies);
+        ends.push(u32::try_from(all.len()).expect("fewer than 2^32 dependencies"));
         place
     }
 
     /// Gives back the memory that was reserved for more operations: a job has thousands of ranks.
     pub fn shrink_to_fit(&mut self) {
         self.operations.shrink_to_fit();
-        self.dependencies.shrink_to_fit();
-        self.ends.shrink_to_fit();
+        if let Some(Graph { dependencies, ends, .. }) = Arc::get_mut(&mut self.graph) {
+            dependencies.shrink_to_fit();
+            ends.shrink_to_fit();
+        }
     }
 
     /// Of operations that wait for one stream, the one with the lowest number goes first: a number for each, no two the
     /// same.
     pub fn take_turns(&mut self, turns: Vec<u32>) {
         debug_assert_eq!(turns.len(), self.operations.len());
-        self.turns = turns;
+        Arc::make_mut(&mut self.graph).turns = turns;
+    }
+
+    /// Keeps what depends on what only once, where it is as at another rank.
+    pub fn share_graph(&mut self, other: &Rank) {
+        if self.graph == other.graph {
+            self.graph = Arc::clone(&other.graph);
+        }
+    }
+
+    /// Whether it is known to be as at another rank.
+    pub fn shares_graph(&self, other: &Rank) -> bool {
+        Arc::ptr_eq(&self.graph, &other.graph)
     }
 
     /// The number of an operation among those that wait for one stream, where they have such.
     pub fn turn(&self, place: u32) -> Option<u32> {
-        self.turns.get(place as usize).copied()
+        self.graph.turns.get(place as usize).copied()
     }
 
     /// All operations, by place.
@@ -185,8 +208,9 @@ impl Rank {
     /// What an operation depends on.
     pub fn dependencies(&self, place: u32) -> &[Dependency] {
         let place = place as usize;
-        let first = if place == 0 { 0 } else { self.ends[place - 1] };
-        &self.dependencies[first as usize..self.ends[place] as usize]
+        let Graph { dependencies, ends, .. } = &*self.graph;
+        let first = if place == 0 { 0 } else { ends[place - 1] };
+        &dependencies[first as usize..ends[place] as usize]
     }
 }
 

@@ -10,6 +10,7 @@ use crate::narrow::exact;
 use crate::random::Stream;
 use crate::spec::{Complaint, Component, Values};
 use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Every kind of `arrivals` that is a job.
 pub const COMPONENTS: &[Component] = &[
@@ -70,8 +71,27 @@ pub fn replica(values: &Values, rank: u32) -> Result<BTreeSet<u32>, &'static str
     }
 }
 
-fn program(values: &Values, hosts: u32, draws: &mut Stream) -> Result<(Program, String), Complaint> {
-    match values.kind.as_str() {
+/// The program of training that was made last, with what it is in words. Cases of a grid differ in other things, and one
+/// of thousands of ranks takes seconds and a gigabyte. More than one is not kept.
+static LAST: Mutex<Option<(Values, Arc<Program>, String)>> = Mutex::new(None);
+
+fn training_program(values: &Values) -> (Arc<Program>, String) {
+    let mut last = LAST.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some((known, program, what)) = &*last
+        && known == values
+    {
+        return (Arc::clone(program), what.clone());
+    }
+    // Two are not there at once.
+    *last = None;
+    let (program, what) = training::program(values);
+    let program = Arc::new(program);
+    *last = Some((values.clone(), Arc::clone(&program), what.clone()));
+    (program, what)
+}
+
+fn program(values: &Values, hosts: u32, draws: &mut Stream) -> Result<(Arc<Program>, String), Complaint> {
+    let (program, what) = match values.kind.as_str() {
         "collective" => {
             let ranks = among(values, hosts)?;
             let (operation, algorithm) = collective::algorithm(values);
@@ -85,7 +105,7 @@ fn program(values: &Values, hosts: u32, draws: &mut Stream) -> Result<(Program, 
             let degrees = ["tensor", "data", "pipeline"].map(|key| values.count(key));
             let ranks = degrees.into_iter().fold(1, u64::saturating_mul);
             settings::check_ranks("placement", ranks, u64::from(hosts))?;
-            Ok(training::program(values))
+            return Ok(training_program(values));
         }
         "kv-cache" => {
             let ranks = values.count("prefill").saturating_add(values.count("decode"));
@@ -97,7 +117,8 @@ fn program(values: &Values, hosts: u32, draws: &mut Stream) -> Result<(Program, 
             Ok(perftest::program(values))
         }
         _ => traces::program(values),
-    }
+    }?;
+    Ok((Arc::new(program), what))
 }
 
 /// How many ranks there are: as many as written, or as hosts.
@@ -105,4 +126,41 @@ fn among(values: &Values, hosts: u32) -> Result<u32, Complaint> {
     let ranks = values.optional_count("ranks").unwrap_or(u64::from(hosts));
     settings::check_ranks("ranks", ranks, u64::from(hosts))?;
     Ok(exact::<u32>(ranks))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::spec::Value;
+    use crate::units::Time;
+
+    fn training(layers: u64) -> Values {
+        let mut entries = std::collections::BTreeMap::new();
+        for (key, count) in [("tensor", 2), ("data", 2), ("pipeline", 1), ("experts", 1), ("microbatches", 1)]
+        {
+            entries.insert(key.to_owned(), Value::Count(count));
+        }
+        entries.insert("layers".to_owned(), Value::Count(layers));
+        for key in ["forward", "backward", "update"] {
+            entries.insert(key.to_owned(), Value::Time(Time::from_us(1)));
+        }
+        for key in ["activations", "gradients"] {
+            entries.insert(key.to_owned(), Value::Bytes(1_000));
+        }
+        for (key, flag) in [("overlap", true), ("sharded", false)] {
+            entries.insert(key.to_owned(), Value::Flag(flag));
+        }
+        Values { kind: "training".to_owned(), entries }
+    }
+
+    #[test]
+    fn cases_that_train_alike_share_a_program() {
+        let (one, what) = training_program(&training(2));
+        let (same, same_what) = training_program(&training(2));
+        assert!(Arc::ptr_eq(&one, &same) && what == same_what);
+        let (other, _) = training_program(&training(3));
+        assert!(other.operations() > one.operations());
+        let (again, _) = training_program(&training(2));
+        assert_eq!(one, again);
+    }
 }

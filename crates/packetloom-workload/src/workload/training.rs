@@ -290,7 +290,12 @@ pub fn program(values: &Values) -> (Program, String) {
                     last: Vec::new(),
                     gradients: Vec::new(),
                 };
-                program.ranks.push(writer.step());
+                let mut rank = writer.step();
+                rank.shrink_to_fit();
+                if let Some(last) = program.ranks.last() {
+                    rank.share_graph(last);
+                }
+                program.ranks.push(rank);
             }
         }
     }
@@ -513,6 +518,11 @@ mod tests {
                 assert_eq!(program.ranks.len() as u64, tensor * data * pipeline);
                 let layers = 4 / pipeline;
                 let passes = layers * microbatches * 2;
+                // A stage's ranks depend on each other's messages alike, and keep that once.
+                let of_stage = (tensor * data) as usize;
+                for stage in program.ranks.chunks(of_stage) {
+                    assert!(stage.iter().all(|rank| rank.shares_graph(&stage[0])), "{degrees:?}");
+                }
                 for rank in &program.ranks {
                     let computes = count(rank, |work| matches!(work, Work::Compute { .. }));
                     assert_eq!(computes as u64, passes + 1);

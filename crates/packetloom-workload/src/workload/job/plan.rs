@@ -246,7 +246,7 @@ struct Dependents {
 #[derive(Debug)]
 pub struct Plan {
     /// What is executed.
-    pub program: Program,
+    pub program: Arc<Program>,
     /// And how.
     pub settings: Settings,
     exchanges: Vec<Exchange>,
@@ -267,7 +267,7 @@ pub struct Plan {
     answered: BTreeSet<Channel>,
     /// Each group's members in order of rank, with their places in the group.
     places: Vec<Vec<(u32, u32)>>,
-    dependents: Vec<Dependents>,
+    dependents: Vec<Arc<Dependents>>,
     base: FlowId,
 }
 
@@ -281,8 +281,11 @@ impl Plan {
     ///
     /// # Errors
     /// What of its operations can't be carried out, or that it has too many messages.
-    pub fn new(mut program: Program, settings: Settings) -> Result<Plan, String> {
-        program.ranks.iter_mut().for_each(Rank::shrink_to_fit);
+    pub fn new(program: impl Into<Arc<Program>>, settings: Settings) -> Result<Plan, String> {
+        let mut program = program.into();
+        if let Some(program) = Arc::get_mut(&mut program) {
+            program.ranks.iter_mut().for_each(Rank::shrink_to_fit);
+        }
         let places = program.groups.iter().map(|members| {
             let mut places: Vec<(u32, u32)> = members.iter().copied().zip(0..).collect();
             places.sort_unstable();
@@ -290,7 +293,7 @@ impl Plan {
         });
         let mut plan = Plan {
             places: places.collect(),
-            dependents: program.ranks.iter().map(Dependents::of).collect(),
+            dependents: Dependents::of_all(&program.ranks),
             exchange_of: program
                 .ranks
                 .iter()
@@ -405,6 +408,15 @@ impl Plan {
     /// How many numbers all repetitions take.
     pub fn numbers(&self) -> u32 {
         self.span * self.settings.repeat
+    }
+
+    /// Whether all of its collective operations are carried out as wholes, so that messages are few.
+    pub fn has_wholes(&self) -> bool {
+        let is_single = |exchange: &Exchange| match exchange {
+            Exchange::Collective(operation) => !operation.is_told() && operation.ranks > 1,
+            Exchange::Send { .. } => false,
+        };
+        !self.exchanges.iter().any(is_single)
     }
 
     /// How many ranks do anything; of a whole job all count.
@@ -542,13 +554,23 @@ impl Plan {
 
     /// What depends on an operation of a rank.
     pub fn dependents(&self, rank: u32, place: u32) -> &[(Event, u32)] {
-        let Dependents { ends, all } = &self.dependents[rank as usize];
+        let Dependents { ends, all } = &*self.dependents[rank as usize];
         let first = if place == 0 { 0 } else { ends[place as usize - 1] };
         &all[first as usize..ends[place as usize] as usize]
     }
 }
 
 impl Dependents {
+    /// Those of each rank; ranks next to each other may be alike.
+    fn of_all(ranks: &[Rank]) -> Vec<Arc<Dependents>> {
+        let mut all: Vec<Arc<Dependents>> = Vec::with_capacity(ranks.len());
+        for (number, rank) in ranks.iter().enumerate() {
+            let same = number.checked_sub(1).filter(|&before| rank.shares_graph(&ranks[before]));
+            all.push(same.map_or_else(|| Arc::new(Dependents::of(rank)), |before| Arc::clone(&all[before])));
+        }
+        all
+    }
+
     fn of(rank: &crate::job::Rank) -> Dependents {
         let count = exact::<u32>(rank.operations().len());
         let mut all: Vec<(u32, Event, u32)> = (0..count)
