@@ -54,6 +54,7 @@ def test_overrides_have_a_folder_of_their_own(scenario: Path, tmp_path: Path, fi
         (["plot", "fct_cfd", "out", "-o", "x.png"], "there is no figure 'fct_cfd'; did you mean 'fct-cdf'"),
         (["plot", "fct", "out", "-o", "x.png"], "there is no figure 'fct'; did you mean"),
         (["list", "figure"], "there is no section 'figure' to list; did you mean 'figures'?"),
+        (["list", "mark_above"], "there is no section 'mark_above' to list; packetloom list --search mark_above shows"),
         (["list", "figures", "--search", "zebra"], "nothing in the section figures has 'zebra'"),
         (["plot", "fct-cdf", "out", "-o", "x.doc"], "end the name in one of"),
         (["plot", "fct-cdf", "out", "-o", "x.png", "--load", "0.5"], "there are 0.2, 0.8"),

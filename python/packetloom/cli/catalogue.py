@@ -59,6 +59,15 @@ def _components() -> dict[str, dict[str, str]]:
     return found
 
 
+@cache
+def _parameters() -> dict[tuple[str, str], dict[str, str]]:
+    """Of each component, by section and kind, its parameters and what they say."""
+    return {
+        (component["section"], component["kind"]): {one["name"]: one["doc"] for one in component["params"]}
+        for component in json.loads(_core.registry())
+    }
+
+
 def sections() -> list[str]:
     """All that `list` can be asked for."""
     return [*_components(), *OTHERS]
@@ -67,14 +76,18 @@ def sections() -> list[str]:
 def entries(section: str) -> Entries:
     """What a section has."""
     if section not in sections():
-        raise PacketloomError(f"there is no section {section!r} to list; {meant(section, sections())}")
+        hint = meant(section, sections())
+        if not hint.startswith("did you mean") and any(_with(section, one) for one in sections()):
+            hint = f"packetloom list --search {section} shows what has that in its name or description"
+        raise PacketloomError(f"there is no section {section!r} to list; {hint}")
     return OTHERS[section][1]() if section in OTHERS else _components()[section]
 
 
 def print_catalogue(section: str | None = None, text: str | None = None) -> None:
-    """A section or all, a line for each of its names; with a text, those that have it in their name or description."""
+    """A section or all, a line for each of its names; with a text, those that have it in their name or description, or
+    in those of a parameter."""
     console = terminal.console()
-    found = {one: _with(text, entries(one)) for one in ([section] if section else sections())}
+    found = {one: _with(text, one) for one in ([section] if section else sections())}
     if not any(found.values()):
         where = f"section {section}" if section else "catalogue"
         raise PacketloomError(f"nothing in the {where} has {text!r} in its name or description")
@@ -93,11 +106,22 @@ def print_catalogue(section: str | None = None, text: str | None = None) -> None
     console.print(f"{hints}\npacketloom explain NAME lists a component's parameters.", style="dim")
 
 
-def _with(text: str | None, all_entries: Entries) -> Entries:
+def _with(text: str | None, section: str) -> Entries:
+    """What of a section has a text; where only parameters have it, these are named."""
     if text is None:
-        return all_entries
+        return entries(section)
     asked = text.lower()
-    return {name: doc for name, doc in all_entries.items() if asked in name.lower() or asked in doc.lower()}
+    found = {}
+    for name, doc in entries(section).items():
+        if asked in name.lower() or asked in doc.lower():
+            found[name] = doc
+        elif parameters := [
+            parameter
+            for parameter, its_doc in _parameters().get((section, name), {}).items()
+            if asked in parameter.lower() or asked in its_doc.lower()
+        ]:
+            found[name] = f"{doc} Parameters: {', '.join(parameters)}."
+    return found
 
 
 def _explanation(name: str) -> str:
