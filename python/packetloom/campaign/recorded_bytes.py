@@ -26,7 +26,7 @@ MESSAGE_DISK_BYTES = 10.0
 OPERATION_DISK_BYTES = 260.0
 """Of an operation of a rank in all the tables that have it."""
 SAMPLE_DISK_BYTES = 2.4
-"""Of a sample of a port: most are as the one before. It takes 1.7 to 2.1 where ports are idle, 3.4 where they are busy."""
+"""Of a sample of a port: most are as the one before. Idle ports take 1.7 to 2.1, busy ones 3.4."""
 
 RUN_MEMORY_BYTES = 180e6
 """Of the least run, its tables and the diagnosis at its end included;"""
