@@ -55,7 +55,11 @@ pub(super) fn check_credits(
     let Some((queue, nic)) = queues(case, workload) else { return Ok(()) };
     queue::check_credits(&queue, &nic, topology, format.mss_bytes + format.header_bytes)?;
     check_pauses(case, (&queue, &nic), topology, format)?;
-    check_slow_hosts((topology, faults), &nic, format)?;
+    check_slow_hosts(
+        (topology, faults),
+        &nic,
+        transport::largest_bytes(&case.scheme.component("transport"), format),
+    )?;
     let transport = case.scheme.component("transport").kind;
     if transport::needs(&transport).no_losses && !queue::traits(&queue).loses_nothing {
         let message = format!("{transport} does not repair losses; write \"daq\", which has none");
@@ -100,14 +104,15 @@ fn check_pauses(
     }
     let loses = !case.faults.iter().filter(|fault| fault::happens(fault)).all(fault::loses_nothing)
         || topology.error_rates.iter().any(|rate| *rate > 0.0);
-    queue::check_limits(queue, topology, format.mss_bytes + format.header_bytes, loses)
+    let packet_bytes = transport::largest_bytes(&case.scheme.component("transport"), format);
+    queue::check_limits(queue, topology, packet_bytes, loses)
 }
 
 /// A slow host must be able to pause its links, and its NIC have room for what comes until they heed that.
 fn check_slow_hosts(
     (topology, faults): (&Topology, &Faults),
     nic: &Values,
-    format: Format,
+    packet_bytes: u64,
 ) -> Result<(), Complaint> {
     for (host, slow) in faults.slow_hosts() {
         if !queue::pauses(nic) {
@@ -124,7 +129,6 @@ fn check_slow_hosts(
             return Err(Complaint::new(&format!("fault[{}].kind", slow.fault), message));
         }
         let key = format!("fault[{}].buffer", slow.fault);
-        let packet_bytes = format.mss_bytes + format.header_bytes;
         let headroom = format!("scheme.nic.{}", queue::written_as(nic, "headroom"));
         queue::check_host_limits(&slow.buffer(nic), topology, host, packet_bytes, [&headroom, &key])?;
     }

@@ -16,7 +16,7 @@ use crate::queue;
 use crate::record::QueueRecorder;
 use crate::routing;
 use crate::scenario::Case;
-use crate::spec::{Value, Values};
+use crate::spec::Values;
 use crate::stall::{self, CycleWatch, StallWatch};
 use crate::transport;
 use crate::units::Time;
@@ -172,7 +172,7 @@ impl Setting {
             flow_ports: self.flow_ports.clone(),
             faults: &self.faults,
             seed: self.case.seed,
-            largest_packet_bytes: self.format.mss_bytes + self.format.header_bytes,
+            largest_packet_bytes: transport::largest_bytes(transport, self.format),
             logs_pauses: self.case.measure.flag("pauses"),
             measures_order: self.case.measure.flag("reordering"),
             smallest_packet_bytes: smallest.fold(smallest_packet_bytes, u64::min),
@@ -267,16 +267,12 @@ impl Setting {
 
     /// The facts that the invariants depend on.
     pub(super) fn terms<'a>(&'a self, plan: &Plan<'a>) -> Terms<'a> {
-        let ack = match plan.transport.entries.get("ack") {
-            Some(Value::Bytes(bytes)) => *bytes,
-            _ => 0,
-        };
         Terms {
             topology: &self.topology,
             queue: plan.queue,
             nic: plan.nic,
             format: self.format,
-            largest_packet_bytes: ack.max(self.format.mss_bytes + self.format.header_bytes),
+            largest_packet_bytes: plan.largest_packet_bytes,
             one_path: routing::path_per_flow(plan.routing, &self.topology).0,
             has_faults: !self.case.faults.iter().all(fault::loses_nothing)
                 || !self.topology.error_rates.is_empty(),

@@ -8,7 +8,8 @@ pub use packetloom_transport::{
 pub use packetloom_rdma::{CONNECTION_COMPONENTS as QUEUE_PAIR_COMPONENTS, presets, python as python_rate};
 pub use packetloom_windowed::{CONNECTION_COMPONENTS, python};
 
-use crate::spec::{Complaint, Component, Values};
+use crate::packet::Format;
+use crate::spec::{Complaint, Component, Value, Values};
 use crate::topology::Topology;
 
 /// The transport called `kind`, if there is one.
@@ -35,6 +36,15 @@ pub fn sends_unscheduled(transport: &Values) -> bool {
 pub fn smallest_bytes(transport: &Values) -> u64 {
     let usual = || PacketFormat::of(transport).smallest_bytes();
     find(&transport.kind).map_or_else(usual, |entry| (entry.smallest_bytes)(transport))
+}
+
+/// The largest packet that a transport sends: one of data, or an acknowledgement that is larger.
+pub fn largest_bytes(transport: &Values, format: Format) -> u64 {
+    let ack = match transport.entries.get("ack") {
+        Some(Value::Bytes(bytes)) => *bytes,
+        _ => 0,
+    };
+    ack.max(format.mss_bytes + format.header_bytes)
 }
 
 /// How many traffic classes a transport sorts its packets into, if it does.

@@ -69,6 +69,18 @@ fn is_lossless(outcome: &Outcome) {
     assert!(outcome.flows.iter().all(|row| row.fct().is_some() && row.report.retransmissions == 0));
 }
 
+/// Headroom is for the largest packet, which may be an acknowledgement: of a sender to many, theirs meet at its port.
+#[test]
+fn acknowledgements_larger_than_data_are_not_lost() {
+    let flows: String = (1..17).map(|dst| format!("0,{dst},200000,0\n")).collect();
+    common::write_file("one-to-many.csv", &format!("src,dst,size_bytes,start_ns\n{flows}"));
+    let list = "[[workload]]\nclass = 3\narrivals = { kind = \"list\", file = \"one-to-many.csv\" }\n";
+    let toml = scenario(STAR, list, r#", buffer = "1200KB""#).replace("ack = \"60B\"", "ack = \"9KB\"");
+    let outcome = run(&toml);
+    is_lossless(&outcome);
+    assert!(outcome.pauses().count() > 16, "too few pauses for a test");
+}
+
 #[test]
 fn an_incast_is_paused_loses_nothing_and_is_as_fast_as_the_link() {
     for (fan_in, mmu) in [(2, "hpcc-ns3"), (8, "hpcc-ns3"), (16, "hpcc-ns3"), (8, "conweave-ns3")] {
