@@ -75,7 +75,8 @@ fn acknowledgements_larger_than_data_are_not_lost() {
     let flows: String = (1..17).map(|dst| format!("0,{dst},200000,0\n")).collect();
     common::write_file("one-to-many.csv", &format!("src,dst,size_bytes,start_ns\n{flows}"));
     let list = "[[workload]]\nclass = 3\narrivals = { kind = \"list\", file = \"one-to-many.csv\" }\n";
-    let toml = scenario(STAR, list, r#", buffer = "1200KB""#).replace("ack = \"60B\"", "ack = \"9KB\"");
+    let near = STAR.replace("1us", "0.1us");
+    let toml = scenario(&near, list, r#", buffer = "800KB""#).replace("ack = \"60B\"", "ack = \"9KB\"");
     let outcome = run(&toml);
     is_lossless(&outcome);
     assert!(outcome.pauses().count() > 16, "too few pauses for a test");
