@@ -270,9 +270,7 @@ impl Marking {
 
     /// The same at a port of another rate: thresholds in bytes or packets are in proportion.
     pub(super) fn at(self, rate: Rate, usual: Rate) -> Marking {
-        let there = |amount: u64| {
-            narrow::<u64>(u128::from(amount) * u128::from(rate.as_bps()) / u128::from(usual.as_bps()))
-        };
+        let there = |amount: u64| in_proportion(amount, rate, usual);
         match self {
             Marking::Never | Marking::Above(Limit::None) => self,
             Marking::Above(Limit::Bytes(bytes)) => Marking::Above(Limit::Bytes(there(bytes))),
@@ -299,6 +297,11 @@ impl Marking {
             }
         }
     }
+}
+
+/// What a threshold for ports of the usual rate is at one of another.
+pub(super) fn in_proportion(amount: u64, rate: Rate, usual: Rate) -> u64 {
+    narrow::<u64>(u128::from(amount) * u128::from(rate.as_bps()) / u128::from(usual.as_bps()))
 }
 
 /// What happens to an arrival.

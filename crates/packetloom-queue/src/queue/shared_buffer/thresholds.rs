@@ -1,8 +1,7 @@
 //! Where a port begins to mark, by its rate (HPCC's run.py has thresholds for each rate).
 
-use crate::narrow::narrow;
 use crate::queue::Site;
-use crate::queue::admission::Marking;
+use crate::queue::admission::{Marking, in_proportion};
 use crate::spec::{ALWAYS, Complaint, Fallback, Kind, Needs, Param, Values};
 use crate::units::Rate;
 use std::collections::BTreeSet;
@@ -110,9 +109,8 @@ impl Thresholds {
         if !self.by_rate {
             return [self.min, self.max];
         }
-        let usual = self.rate.unwrap_or(host_rate).as_bps();
-        [self.min, self.max]
-            .map(|bytes| narrow::<u64>(u128::from(bytes) * u128::from(rate.as_bps()) / u128::from(usual)))
+        let usual = self.rate.unwrap_or(host_rate);
+        [self.min, self.max].map(|bytes| in_proportion(bytes, rate, usual))
     }
 }
 
