@@ -120,14 +120,16 @@ pub(super) fn never_marks(
 ) -> Option<Complaint> {
     let marks_by_queue =
         |key: &&str| matches!(rule.entries.get(*key), Some(Value::Bytes(_) | Value::Packets(_)));
-    let key = ["mark_above", "min"].into_iter().find(marks_by_queue)?;
-    let from = limit(rule, key, packet_bytes)?;
-    let most = most.filter(|most| from >= *most)?;
-    let message = format!(
-        "nothing is ever marked: that takes more than {from} B that wait, and {room} allows {most} B; write less than \
-         {most}B, or a larger {room}"
-    );
-    Some(Complaint::new(key, message))
+    let never = |key: &str| {
+        let from = limit(rule, key, packet_bytes)?;
+        let most = most.filter(|most| from >= *most)?;
+        let message = format!(
+            "nothing is ever marked: that takes more than {from} B that wait, and {room} allows {most} B; write less \
+             than {most}B, or a larger {room}"
+        );
+        Some(Complaint::new(key, message))
+    };
+    ["mark_above", "min", "mark_between_switches"].into_iter().filter(marks_by_queue).find_map(never)
 }
 
 /// That a threshold above which some packets are dropped before others is below the most that there is room for.

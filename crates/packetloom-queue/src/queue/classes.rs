@@ -288,8 +288,7 @@ impl Classes {
 
 impl Holds for Classes {
     fn place(&mut self, site: Site) {
-        let is_between_switches = site.is_switch && site.far_links.is_some();
-        if self.marks_between_switches && !is_between_switches {
+        if self.marks_between_switches && !site.is_between_switches() {
             self.port = self.port.without_marks();
         }
     }

@@ -359,6 +359,13 @@ pub struct Site {
     pub far_links: Option<u64>,
 }
 
+impl Site {
+    /// Whether its link joins two switches.
+    pub fn is_between_switches(&self) -> bool {
+        self.is_switch && self.far_links.is_some()
+    }
+}
+
 /// What left a queue whose switch notifies the links that packets came by.
 #[derive(Clone, Copy, Debug)]
 pub struct Departure {

@@ -17,6 +17,7 @@ from packetloom.validate.hardware.machines import (
     one_flow,
     roce,
     tcp,
+    two_bottlenecks,
     two_hosts,
 )
 from packetloom.validate.hardware.sets import (
@@ -24,6 +25,7 @@ from packetloom.validate.hardware.sets import (
     Missed,
     exchange_us,
     goodput_gbps,
+    group_mbps,
     rate_of_messages,
     share_of_exchange,
     share_of_nics,
@@ -122,6 +124,17 @@ SETS: list[HardwareSet] = [
         value=rate_of_messages,
         median=0.05,
         judged_from=8192,
+    ),
+    HardwareSet(
+        file="h14_dctcp",
+        says="testbed",
+        by="packets",
+        what="shares of DCTCP flows at one bottleneck and at two, 1 and 10 Gb/s",
+        constants="DCTCP, SIGCOMM 2010: K of 20 and 65 packets, g of 1/16, delayed ACKs, 700 KB a port; 10 us for a "
+        "link, as ns-3's example has",
+        machine=two_bottlenecks,
+        value=group_mbps,
+        median=0.10,
     ),
     HardwareSet(
         file="hkbu_10g_ring",

@@ -163,6 +163,46 @@ def one_flow(figures: Sequence[Measurement]) -> Scenario:
     return {"topology": topology, "workload": [flow], "scheme": [packets.scheme()]}
 
 
+DCTCP_GROUPS = {"S1": range(10), "S2": range(10, 30), "S3": range(30, 40)}
+"""The sending hosts of each group of DCTCP's testbed."""
+DCTCP_RECEIVER = 40
+
+
+def two_bottlenecks(_: Sequence[Measurement]) -> Scenario:
+    """DCTCP's testbed: S1 and S3 send to one host, and S2, beside S1 at the first switch, to a host for each.
+
+    Figures are those of the last of five seconds.
+    """
+    receivers = {
+        sender: DCTCP_RECEIVER + 1 + nth if group == "S2" else DCTCP_RECEIVER
+        for group, senders in DCTCP_GROUPS.items()
+        for nth, sender in enumerate(senders)
+    }
+    flow = {"sizes": {"kind": "constant", "size": "10GB"}, "arrivals": "at-once", "flows": 1}
+    aqm = {"kind": "threshold", "mark_above": "20packets", "mark_between_switches": "65packets"}
+    buffer = {"kind": "private", "capacity": "700KB"}
+    return {
+        "topology": {
+            "kind": "dumbbell",
+            "left": 30,
+            "right": 31,
+            "host_link": {"rate": "1Gbps", "delay": "10us"},
+            "bottleneck": {"rate": "10Gbps", "delay": "10us"},
+        },
+        "workload": [flow | {"pattern": {"kind": "pair", "src": src, "dst": dst}} for src, dst in receivers.items()],
+        "scheme": [
+            {
+                "name": "DCTCP",
+                "transport": {"kind": "dctcp", "delayed_ack": True},
+                "queue": {"kind": "egress", "aqm": aqm, "buffer": buffer},
+                "nic": "drop-tail",
+            }
+        ],
+        "run": {"max_time": "5s"},
+        "measure": {"series_interval": "100ms"},
+    }
+
+
 def experts(scheme: dict[str, Any], *, tokens: int, bytes_of: Mapping[str, int], **topology: Any) -> Machine:
     """Tokens of 256 experts to eight of them, all alike, and back: DeepSeek-V3's. Bytes of a token by direction.
 

@@ -83,7 +83,7 @@ def _measurement(row: dict[str, str]) -> Measurement:
         what=row["what"],
         system=row["system"],
         ranks=int(row["ranks"]),
-        servers=int(row["servers"]),
+        servers=int(row["servers"] or row["ranks"]),
         nic_gbps=float(row["nic_gbps"] or 0),
         operation=OPERATIONS.get(named, named.replace("_", "-")),
         algorithm=row["algorithm"],

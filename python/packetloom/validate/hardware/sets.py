@@ -9,7 +9,7 @@ from pathlib import Path
 
 from packetloom.stats.perftest import perftest
 from packetloom.store.results import Results
-from packetloom.validate.hardware.machines import Machine
+from packetloom.validate.hardware.machines import DCTCP_GROUPS, Machine
 from packetloom.validate.hardware.measurements import Measurement, file_of, measurements
 
 SERVER_GBYTES = 388.0
@@ -107,6 +107,17 @@ def exchange_us(_: Measurement, results: Results) -> float:
     and those who measure it begin together."""
     jobs = results.to_polars("jobs")
     return float(jobs.filter(jobs["name"] == "dispatch")["jct_ns"][0] / 1e3)
+
+
+def group_mbps(one: Measurement, results: Results) -> float:
+    """The mean of a group of DCTCP's senders in the last second, headers included, as published figures are: those of
+    S1 and S3 add up to the rate of the link that they share."""
+    group = next(name for name in DCTCP_GROUPS if f"group {name}" in one.what)
+    ports = results.to_polars("ports")
+    senders = ports.filter(ports["node"].is_in([f"host{host}" for host in DCTCP_GROUPS[group]]))
+    series = results.to_polars("series")
+    last = series.filter((series["time_ns"] >= 4e9) & series["port"].is_in(senders["port"].to_list()))
+    return float(last["tx_bytes"].sum()) * 8 / 1e6 / len(senders)
 
 
 def _job(one: Measurement, results: Results) -> dict[str, float]:

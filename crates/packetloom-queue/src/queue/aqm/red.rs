@@ -46,6 +46,8 @@ pub const AQM: Registered<Making> = Registered {
 #[derive(Clone, Copy, Debug)]
 pub struct Length {
     marking: Marking,
+    /// That of ports between switches, where it is another.
+    between_switches: Option<Marking>,
     on_departure: bool,
     by_rate: bool,
 }
@@ -55,9 +57,16 @@ impl Length {
     pub(super) fn build(values: &Values, marking: Marking) -> AnyAqm {
         AnyAqm::Length(Length {
             marking,
+            between_switches: None,
             on_departure: judges_departures(values),
             by_rate: values.flag("by_rate"),
         })
+    }
+
+    /// The same, but for ports between switches, if they have a rule of their own.
+    pub(super) fn build_by_place(values: &Values, marking: Marking, between: Option<Marking>) -> AnyAqm {
+        let AnyAqm::Length(length) = Length::build(values, marking) else { unreachable!("it is one") };
+        AnyAqm::Length(Length { between_switches: between, ..length })
     }
 
     /// The rule that is the same, if it judges arrivals, alike at every port.
@@ -77,6 +86,9 @@ fn judges_departures(values: &Values) -> bool {
 
 impl Aqm for Length {
     fn place(&mut self, site: &Site) {
+        if let Some(marking) = self.between_switches.filter(|_| site.is_between_switches()) {
+            self.marking = marking;
+        }
         if self.by_rate {
             self.marking = self.marking.at(site.rate, site.host_rate);
         }

@@ -3,9 +3,9 @@
 use super::*;
 use crate::packet::{Ecn, Kind as PacketKind, Packet};
 use crate::queue::testing::TestBuffer;
-use crate::queue::{Counts, Occupancy};
+use crate::queue::{Counts, Holds, Occupancy, Site};
 use crate::random::{Purpose, Stream};
-use crate::units::Time;
+use crate::units::{Rate, Time};
 
 fn component(kind: &str, entries: &[(&str, Value)]) -> Values {
     let entries = entries.iter().map(|(key, value)| ((*key).to_owned(), value.clone())).collect();
@@ -299,6 +299,35 @@ fn departures_are_marked_by_what_is_left() {
             .collect();
         assert_eq!(found, marked, "{judges}");
     }
+}
+
+/// A testbed's: 20 packets at ports to hosts, 65 between switches.
+#[test]
+fn ports_between_switches_may_have_a_threshold_of_their_own() {
+    let packets = [("mark_above", Value::Packets(20)), ("mark_between_switches", Value::Packets(65))];
+    let others = [("judges", Value::Text("arrivals".to_owned())), ("by_rate", Value::Flag(false))];
+    let threshold = component("threshold", &[packets, others].concat());
+    let first_marked = |is_switch, far_links| {
+        let room = private(Value::Absent);
+        let mut queue = Buffer::build(&egress(component("fifo", &[]), threshold.clone(), room));
+        let rate = Rate::from_gbps(10);
+        queue.place(Site {
+            is_switch,
+            rate,
+            host_rate: rate,
+            framing_bytes: 0,
+            logs_pauses: false,
+            far_links,
+        });
+        let mut queue = TestBuffer::<u32>::new(queue);
+        let mut random = stream();
+        let mut put = || queue.put(Packet { ecn: Ecn::Ect0, ..packet(0, 0, 1_500) }, 0, &mut random).marks;
+        (0..100).position(|_| put() == 1)
+    };
+    // Of a host, from a switch to a host, and from one to another.
+    assert_eq!(first_marked(false, Some(4)), Some(21));
+    assert_eq!(first_marked(true, None), Some(21));
+    assert_eq!(first_marked(true, Some(4)), Some(66));
 }
 
 #[test]
