@@ -18,8 +18,19 @@ pub enum Notification {
     None,
     /// In the acknowledgements of marked packets.
     InAcks,
-    /// In packets of their own (CNPs), of each flow at most one in such a time.
+    /// In packets of their own (CNPs), of each [`CnpScope`] at most one in such a time.
     Packets(Time),
+}
+
+/// What of a receiver sends at most one CNP in a time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CnpScope {
+    /// A flow; a queue pair, where it carries several.
+    Flow,
+    /// All that a host sends to one other host.
+    Destination,
+    /// All that a host sends.
+    Port,
 }
 
 /// What happens to packets beyond a loss.
@@ -67,6 +78,7 @@ pub struct Config {
     pub(super) recovery: Recovery,
     pub(super) nack_is_cnp: bool,
     pub(super) notification: Notification,
+    pub(super) cnp_scope: CnpScope,
     pub(super) ack_every: u32,
     pub(super) ack_delay: Time,
     /// How queue pairs are connected and kept; `None` where they are open.
@@ -105,6 +117,11 @@ impl Config {
             recovery,
             nack_is_cnp: values.flag("nack_is_cnp"),
             notification,
+            cnp_scope: match values.entries.get("cnp_per") {
+                Some(Value::Text(word)) if word == "destination" => CnpScope::Destination,
+                Some(Value::Text(word)) if word == "port" => CnpScope::Port,
+                _ => CnpScope::Flow,
+            },
             ack_every: values.count_u32("ack_every"),
             ack_delay: values.time("ack_delay"),
             connections: connections::Rule::of(values),

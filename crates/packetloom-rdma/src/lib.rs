@@ -9,7 +9,7 @@
 //! | `control.rs` | the trait of a congestion control; `roce.rs` is the shortest, then `dctcp.rs` and `timely.rs` |
 //! | `dcqcn/`, `hpcc/`, `swift.rs` | the others; `python/`: those that users write |
 //! | `rota.rs`, `plans.rs` | which queue pair sends next, and when |
-//! | `pair.rs`, `repair.rs`, `arrivals.rs` | a sender's state, its loss recovery, the receiver's state |
+//! | `pair.rs`, `repair.rs`, `arrivals.rs`, `cnps.rs` | a sender's state, its loss recovery, the receiver's state |
 //! | `connections/` | queue pairs that are connected by a handshake, or kept for later flows |
 //! | `params.rs`, `presets.rs`, `config.rs`, `network.rs` | parameters, those set together, and what follows from the network |
 
@@ -19,6 +19,7 @@
 )]
 
 mod arrivals;
+mod cnps;
 mod config;
 mod connections;
 mod control;
@@ -55,6 +56,7 @@ use crate::spec::{Complaint, Component, Values};
 use crate::topology::Topology;
 use crate::units::Time;
 use arrivals::{Arrival, Arrivals, Reply};
+use cnps::Quiet;
 use config::{Config, Notification, Recovery};
 use connections::{Connected, InOrder, Place};
 use control::{AckInfo, Control, Loss, Spacing};
@@ -152,6 +154,8 @@ pub struct Rdma<C: Control> {
     connected: Option<Box<Connected<C>>>,
     /// Where all flows from one host to another share a queue pair, or a number of them.
     in_order: Option<Box<InOrder<C>>>,
+    /// Where CNPs are not limited for each flow by itself.
+    quiet: Option<Box<Quiet>>,
 }
 
 impl<C: Control> Scheme for Rdma<C> {
@@ -215,6 +219,7 @@ impl<C: Control> Scheme for Rdma<C> {
             finished: setup.config.finished(),
             connected: Connected::new(&setup.config),
             in_order: setup.config.in_order.map(|pairs| Box::new(InOrder::new(pairs))),
+            quiet: Quiet::new(&setup.config),
             setup: setup.clone(),
             senders: FlowTable::default(),
             rotas: Rotas::default(),
@@ -605,6 +610,9 @@ impl<C: Control> Rdma<C> {
         receiver.last = answered;
         let (seq, last, requests_ack, marked) =
             (header.seq, header.last, header.requests_ack, packet.congestion_experienced);
+        if let Some(quiet) = &self.quiet {
+            receiver.arrivals.be_quiet_until(quiet.until(packet.src));
+        }
         if receiver.arrivals.sends_cnp(marked, config, context.now) {
             let cnp = Packet {
                 kind: Kind::Control,
@@ -617,6 +625,9 @@ impl<C: Control> Rdma<C> {
         for reply in receiver.arrivals.take(Arrival { seq, last, requests_ack, marked }, config, context.now)
         {
             send_reply::<C>(reply, answered, config, context);
+        }
+        if let Some(quiet) = &mut self.quiet {
+            quiet.be_until(packet.src, receiver.arrivals.quiet_until());
         }
         if let Some(packets) = receiver.arrivals.whole() {
             if let Some(connected) = &mut self.connected {

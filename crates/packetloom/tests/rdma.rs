@@ -242,6 +242,27 @@ fn cnps_are_packets_of_their_own_at_most_one_in_50_us_of_each_flow() {
     assert_eq!(cnps(r#", cnp = "ack""#).0, 0);
 }
 
+/// Flows that are never slower than the link fill a queue all the time: each interval has a CNP, for each flow, for each
+/// host that they come from, or for the port.
+#[test]
+fn cnps_are_spaced_by_flow_by_destination_or_at_the_port() {
+    let marking = r#"{ kind = "shared-buffer", ecn_min = "1B", ecn_max = "1B", ecn_probability = 1.0 }"#;
+    // Two flows from each of two hosts.
+    let flows = [1, 1, 2, 2].map(|src| [src, 0, 2_000_000, 0]);
+    for (per, senders) in [("flow", 4), ("destination", 2), ("port", 1)] {
+        let transport = format!(
+            "{{ kind = \"dcqcn\", cnp_per = {per:?}, cnp_interval = \"20us\", min_rate = \"100Gbps\" }}"
+        );
+        let outcome = run(&scenario(STAR, &transport, marking, "cnp-scopes.csv", &flows));
+        let found = packets(&outcome, "host0", "switch0") - 8_000;
+        // 8 MB take 640 us, and with headers and round trips 666.
+        let lasts_us = outcome.flows.iter().map(fct_ns).max().expect("four flows") / 1_000;
+        let intervals = lasts_us / 20;
+        assert!((33..=34).contains(&intervals), "{lasts_us} us");
+        assert!(found.abs_diff(senders * intervals) <= senders, "{per}: {found} in {intervals} intervals");
+    }
+}
+
 #[test]
 fn what_is_lost_is_sent_again_alone_or_with_all_that_follows() {
     let short = r#"{ kind = "drop-tail", capacity = "60KB" }"#;

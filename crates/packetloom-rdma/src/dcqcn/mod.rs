@@ -40,15 +40,23 @@ const PARAMS: &[Param] = &[
     own(
         "cnp",
         Kind::Choice(&["packet", "ack"]),
-        "How marks come back: in CNPs, at most one per flow and cnp_interval; or with each marked packet's ACK. Left out: packet (paper), ack (mellanox).",
+        "How marks come back: in CNPs, of what cnp_per says at most one in cnp_interval; or with each marked packet's ACK. Left out: packet (paper), ack (mellanox).",
         "DCQCN §3.1: NP; HPCC's simulator: the CNP flag",
     ),
     Param {
         name: "cnp_interval",
         kind: Kind::Time,
         default: Fallback::Value("50us"),
-        doc: "With cnp = \"packet\": the least time between a flow's CNPs.",
+        doc: "With cnp = \"packet\": the least time between the CNPs of what cnp_per says.",
         source: "DCQCN §3.1: N = 50 us",
+        acts: ALWAYS,
+    },
+    Param {
+        name: "cnp_per",
+        kind: Kind::Choice(&["flow", "destination", "port"]),
+        default: Fallback::Value("flow"),
+        doc: "With cnp = \"packet\": whose CNPs cnp_interval keeps apart: those of a flow (a queue pair), all of a receiver to one host, or all of a receiver, whatever its number of links. NICs differ in that.",
+        source: "DCQCN §3.1: NP, of a flow; Linux's mlx5: np_min_time_between_cnps, of the port; Lumina (SIGCOMM 2023): all three",
         acts: ALWAYS,
     },
     own(
