@@ -341,6 +341,10 @@ ALSO: dict[str, tuple[dict[str, Json], list[Json] | None]] = {
         {"topology.servers": 16, "topology.accelerators": 1, "workload.0.arrivals.size": "1KB", "own.mode": "tuner"},
         [False],
     ),
+    "library/nccl.nvlinks": (
+        {"workload.0.arrivals.ranks": 2, "workload.0.arrivals.size": "100MB", "own.mode": "tuner"},
+        [4, 1],
+    ),
     "library/nccl.min_channels": ({"own.max_channels": 64}, [32]),
     "arrivals/training.all_to_all": ({"own.experts": 3}, None),
     "measure.flows_interval": ({"own.flows": [1, 2]}, None),

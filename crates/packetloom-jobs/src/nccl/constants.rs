@@ -172,15 +172,16 @@ pub fn speeds(generation: Generation) -> Speeds {
     }
 }
 
-/// What an accelerator's NVLinks carry together, in GB/s: its links times the library's rate of one (src/graph/topo.h:
-/// `SM70_NVLINK_BW` and its kin; 6 links of V100, 12 of A100, 18 of H100 and B200).
-pub fn nvlink_gbytes(generation: Generation) -> f64 {
-    match generation {
-        Generation::Volta => 6.0 * 20.0,
-        Generation::Ampere => 12.0 * 20.0,
-        Generation::Hopper => 18.0 * 20.6,
-        Generation::Blackwell => 18.0 * 40.1,
-    }
+/// What so many NVLinks of an accelerator carry together, in GB/s, by the library's rate of one (src/graph/topo.h:
+/// `SM70_NVLINK_BW` and its kin); nothing: all of its links (6 of V100, 12 of A100, 18 of H100 and B200).
+pub fn nvlink_gbytes(generation: Generation, links: Option<u32>) -> f64 {
+    let (all, one) = match generation {
+        Generation::Volta => (6, 20.0),
+        Generation::Ampere => (12, 20.0),
+        Generation::Hopper => (18, 20.6),
+        Generation::Blackwell => (18, 40.1),
+    };
+    f64::from(links.unwrap_or(all)) * one
 }
 
 /// PCIe of generation 3 with 16 lanes, in GB/s (topo.h: `PCI_BW`).

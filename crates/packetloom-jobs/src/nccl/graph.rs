@@ -68,7 +68,7 @@ impl Graphs {
 /// What an accelerator can send to its neighbours, in GB/s.
 fn inside_gbytes(machine: &Machine) -> f64 {
     match machine.inside {
-        Inside::NvLink => nvlink_gbytes(machine.generation),
+        Inside::NvLink => nvlink_gbytes(machine.generation, machine.nvlinks),
         Inside::Pcie => PCIE_GBYTES,
     }
 }

@@ -16,7 +16,7 @@ mod tests;
 pub use cost::{Choice, Estimate, Wishes, call_us, choose, estimates, hop_us, ring_hop_us};
 pub use graph::{Graph, Graphs};
 pub use peers::{Parts, TOGETHER, channels_per_peer, group, in_order};
-pub use pieces::{Pieces, STEPS};
+pub use pieces::{GRANT_BYTES, Pieces, STEPS};
 
 /// A generation of accelerators, by what the library's constants distinguish.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -113,6 +113,8 @@ pub struct Machine {
     pub cpu: Cpu,
     /// What joins the accelerators of a server.
     pub inside: Inside,
+    /// How many NVLinks an accelerator has to the others; nothing: all of its generation.
+    pub nvlinks: Option<u32>,
     /// How many ranks there are.
     pub ranks: u32,
     /// On how many servers, equally many on each.

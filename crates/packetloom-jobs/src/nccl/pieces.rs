@@ -7,6 +7,10 @@ use crate::narrow::exact;
 /// A connection has a buffer of so many steps (`NCCL_STEPS`, src/include/device.h).
 pub const STEPS: u32 = 8;
 
+/// What a receiver writes to its sender when it can take another step (`ncclIbSendFifo`, 64 B with padding,
+/// src/transport/net_ib/).
+pub const GRANT_BYTES: u64 = 64;
+
 /// A step of Simple's buffer: an eighth of 4 MiB (`DEFAULT_BUFFSIZE`, src/init.cc).
 const SIMPLE_STEP: u64 = 512 << 10;
 /// Of LL's: an eighth of 8 lines × 512 threads × 8 steps × 16 B; half of it is data.

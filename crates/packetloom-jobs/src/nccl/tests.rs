@@ -10,6 +10,7 @@ fn hoppers(servers: u32) -> Machine {
         generation: Generation::Hopper,
         cpu: Cpu::Intel,
         inside: Inside::NvLink,
+        nvlinks: None,
         ranks: 8 * servers,
         servers,
         nics: 8,
@@ -96,6 +97,9 @@ fn channels_are_those_of_known_machines() {
     assert_eq!(found(&one(Generation::Ampere)), (12, 20.0, 24));
     assert_eq!(found(&one(Generation::Hopper)), (12, 30.0, 24));
     assert_eq!(found(&one(Generation::Blackwell)), (16, 45.0, 32));
+    // Of four A100 that are joined in pairs, without switches, two have 4 of 12 NVLinks for each other: 80 GB/s.
+    let pair = Machine { ranks: 2, nvlinks: Some(4), has_nvls: false, ..one(Generation::Ampere) };
+    assert_eq!(found(&pair), (4, 20.0, 8));
     assert_eq!(found(&hoppers(2)), (8, 48.0, 16));
     // Two NICs: each ring is two, and each of those is used twice.
     assert_eq!(found(&Machine { nics: 2, ..hoppers(2) }), (4, 24.0, 8));

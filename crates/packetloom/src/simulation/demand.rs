@@ -149,7 +149,7 @@ impl Carrier<'_> {
                 }
             }
         }
-        seen.grown_to(operation.messages() as f64)
+        seen.grown_to((operation.messages() - operation.grants()) as f64)
     }
 }
 

@@ -15,6 +15,8 @@ pub mod settings;
 mod span;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod tests_of_nccl;
 mod walker;
 mod whole;
 

@@ -10,6 +10,7 @@ use super::whole::Whole;
 use crate::flow::{Flow, FlowId, HostId};
 use crate::job::{Collective, Event, Program, Rank, Sizes, Work};
 use crate::narrow::exact;
+use crate::nccl::GRANT_BYTES;
 use crate::units::{Rate, Time};
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
@@ -204,6 +205,8 @@ pub struct Operation {
     lane_bytes: LaneBytes,
     patterns: Strands,
     slots: u32,
+    /// Where receivers grant buffers to senders on other servers: the server of each place.
+    grants: Option<Vec<u32>>,
 }
 
 /// Of a send's numbers the message's, and that of its receiver's word that it was taken, if there is such.
@@ -655,6 +658,7 @@ impl Patterns {
             lane_bytes: LaneBytes::Part(lanes, 1),
             patterns,
             slots,
+            grants: None,
         })
     }
 }
@@ -686,6 +690,8 @@ fn by_library(
         None => patterns,
     };
     let slots = patterns.iter().map(|pattern| pattern.slots()).max().unwrap_or(0);
+    let server = |rank: &u32| plan.settings.servers.as_ref().map_or(*rank, |servers| servers[*rank as usize]);
+    let grants = library.has_grants().then(|| members.iter().map(server).collect());
     Ok(Operation {
         kind,
         algorithm: Algorithm::usual(kind),
@@ -702,6 +708,7 @@ fn by_library(
         lane_bytes,
         patterns: Arc::new(patterns),
         slots,
+        grants,
     })
 }
 
@@ -733,7 +740,8 @@ impl Operation {
         if self.is_told() {
             return Ok(0);
         }
-        let numbers = [self.slots, self.ranks].into_iter().try_fold(self.lanes, u32::checked_mul);
+        let each = if self.grants.is_some() { 2 } else { 1 };
+        let numbers = [self.slots, self.ranks, each].into_iter().try_fold(self.lanes, u32::checked_mul);
         numbers.ok_or_else(|| format!("{} has more messages than can be numbered", self.kind.name()))
     }
 
@@ -742,10 +750,31 @@ impl Operation {
         if self.is_told() {
             return 0;
         }
-        let of = |lane| self.pattern(lane).messages(self.ranks);
+        self.of_all_lanes(|lane| self.pattern(lane).messages(self.ranks)) + self.grants()
+    }
+
+    /// How many of these are receivers' grants.
+    pub fn grants(&self) -> u64 {
+        self.of_all_lanes(|lane| self.grants_of(lane))
+    }
+
+    /// The sum of what lanes have: those of one pattern have the same.
+    fn of_all_lanes(&self, of: impl Fn(u32) -> u64) -> u64 {
         let kinds = exact::<u32>(self.patterns.len());
-        let every = (0..kinds).map(of).sum::<u64>() * u64::from(self.lanes / kinds);
-        every + (0..self.lanes % kinds).map(of).sum::<u64>()
+        let every = (0..kinds).map(&of).sum::<u64>() * u64::from(self.lanes / kinds);
+        every + (0..self.lanes % kinds).map(&of).sum::<u64>()
+    }
+
+    /// How many of a lane's messages are granted.
+    fn grants_of(&self, lane: u32) -> u64 {
+        let Some(servers) = &self.grants else { return 0 };
+        let pattern = self.pattern(lane);
+        let of = |from: u32| {
+            let slots = (0..pattern.stages(from)).flat_map(move |stage| pattern.stage(from, stage).slots);
+            let to = slots.map(move |slot| pattern.message(from, slot, 1).to);
+            to.filter(move |&to| servers[from as usize] != servers[to as usize]).count() as u64
+        };
+        (0..self.ranks).map(of).sum()
     }
 
     fn sizes(&self, sizes: &mut Vec<u64>, most: usize) {
@@ -767,8 +796,38 @@ impl Operation {
         &*self.patterns[lane as usize % self.patterns.len()]
     }
 
+    /// How many numbers its messages take without grants: a grant has the number of its message, and so many more.
+    fn ungranted(&self) -> u32 {
+        self.lanes * self.slots * self.ranks
+    }
+
+    /// The message that a number grants the buffer of, if it is a grant's.
+    pub fn granted(&self, index: u32) -> Option<u32> {
+        self.grants.as_ref().and_then(|_| index.checked_sub(self.ungranted()))
+    }
+
+    /// The number of the grant by which the buffer of a message becomes free, if it does so.
+    pub fn grant(&self, index: u32) -> Option<u32> {
+        let servers = self.grants.as_ref()?;
+        let Part { from, message, .. } = self.part(index);
+        let crosses = servers[from as usize] != servers[message.to as usize];
+        crosses.then(|| self.ungranted() + index)
+    }
+
     /// The message of this number.
     pub fn part(&self, index: u32) -> Part {
+        if let Some(granted) = self.granted(index) {
+            let part = self.part(granted);
+            let Message { to, stage, stage_there, .. } = part.message;
+            let message = Message {
+                to: part.from,
+                bytes: GRANT_BYTES,
+                stage: stage_there,
+                stage_there: stage,
+                ..part.message
+            };
+            return Part { lane: part.lane_there, lane_there: part.lane, from: to, message };
+        }
         let (slot, from) = (index / self.ranks, index % self.ranks);
         let (lane, slot) = (slot / self.slots, slot % self.slots);
         let message = self.message(lane, from, slot);

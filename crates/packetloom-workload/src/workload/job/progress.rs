@@ -19,6 +19,8 @@ pub struct Progress {
     lanes_left: u32,
     /// How many of its last stages are left out.
     skipped: u32,
+    /// Messages whose buffers have become free, of those that senders wait for.
+    freed: Vec<u32>,
 }
 
 /// One of its independent parts.
@@ -35,6 +37,8 @@ struct Lane {
     under_way: Counts,
     /// When what its channel moves so far has been moved, where that takes time.
     moved: Time,
+    /// Messages that have come, of those whose senders wait for their buffers: the stage that awaits each, and its number.
+    held: Vec<(u32, u32)>,
 }
 
 /// A message to be sent.
@@ -59,6 +63,7 @@ impl Progress {
             lanes: vec![Lane::default(); lanes as usize],
             lanes_left: lanes,
             skipped: 0,
+            freed: Vec::new(),
         }
     }
 
@@ -98,6 +103,32 @@ impl Progress {
         for lane in 0..exact::<u32>(self.lanes.len()) {
             self.advance(lane, send);
         }
+    }
+
+    /// The messages whose buffers have become free since this was last asked, of those that senders wait for.
+    pub fn take_freed(&mut self) -> Vec<u32> {
+        std::mem::take(&mut self.freed)
+    }
+
+    /// A message of this number has come, whose sender waits for its buffer; [`Progress::arrive`] follows.
+    pub fn hold(&mut self, lane: u32, stage: u32, index: u32) {
+        if self.operation.pattern(lane).frees_on_arrival() {
+            self.freed.push(index);
+        } else {
+            self.lanes[lane as usize].held.push((stage, index));
+        }
+    }
+
+    /// A stage of a lane is passed: the buffers of what it awaited are free.
+    fn free(&mut self, lane: u32, stage: u32) {
+        let Progress { lanes, freed, .. } = self;
+        lanes[lane as usize].held.retain(|&(awaited_by, index)| {
+            let is_free = awaited_by == stage;
+            if is_free {
+                freed.push(index);
+            }
+            !is_free
+        });
     }
 
     /// A message has arrived for a lane.
@@ -170,6 +201,9 @@ impl Progress {
             let stage = pattern.stage(self.place, at);
             if !self.may_pass(lane, at, &stage) {
                 return at > before;
+            }
+            if !self.lanes[lane as usize].held.is_empty() {
+                self.free(lane, at);
             }
             let state = &mut self.lanes[lane as usize];
             state.arrived.set(at, 0);

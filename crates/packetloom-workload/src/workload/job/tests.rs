@@ -13,7 +13,7 @@ const LATENCY: Time = Time::from_us(1);
 /// What happens to a flow at one of its hosts.
 type Happens = (Time, FlowId, Done, HostId);
 
-fn settings(ranks: u32) -> Settings {
+pub(super) fn settings(ranks: u32) -> Settings {
     Settings {
         hosts: (0..ranks).map(|rank| rank + 10).collect(),
         like: Flow {
@@ -42,12 +42,12 @@ fn settings(ranks: u32) -> Settings {
 }
 
 /// Executes a program; returns each rank's spans, and the flows by start.
-fn execute(program: Program, settings: Settings) -> (Vec<Vec<Span>>, Vec<Flow>) {
+pub(super) fn execute(program: Program, settings: Settings) -> (Vec<Vec<Span>>, Vec<Flow>) {
     execute_late(program, settings, || Time::ZERO)
 }
 
 /// The same where the network makes each message late by some time.
-fn execute_late(
+pub(super) fn execute_late(
     program: Program,
     settings: Settings,
     mut late: impl FnMut() -> Time,
@@ -243,7 +243,7 @@ fn a_send_of_more_than_is_eager_ends_when_its_receiver_says_so() {
 }
 
 /// The program of one collective operation.
-fn collective(operation: Collective, ranks: u32, bytes: u64) -> Program {
+pub(super) fn collective(operation: Collective, ranks: u32, bytes: u64) -> Program {
     let mut program = program(vec![Rank::default(); ranks as usize]);
     for rank in &mut program.ranks {
         let work = Work::Collective { operation, group: 0, sizes: Sizes::Whole(bytes) };
@@ -290,7 +290,7 @@ fn operations_end_whatever_messages_are_late() {
     }
 }
 
-fn took(spans: &[Vec<Span>]) -> u64 {
+pub(super) fn took(spans: &[Vec<Span>]) -> u64 {
     let end = spans.iter().flatten().map(|span| span.end).max().expect("operations");
     (end - Time::from_us(5)).as_ps() / 1_000
 }

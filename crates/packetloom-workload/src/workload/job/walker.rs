@@ -2,6 +2,7 @@
 
 use super::inbox::Inbox;
 use super::library::Nccl;
+use super::pattern::Message;
 use super::plan::{ANSWER, Exchange, Life, Located, MESSAGE, Plan};
 use super::progress::{Progress, Sending};
 use super::round::Round;
@@ -241,11 +242,20 @@ impl Walker {
     /// A flow has ended here that may be one of the program's messages.
     pub fn notify(&mut self, flow: FlowId, done: Done, now: Time, start: &mut Vec<Flow>) {
         let Some(at) = self.plan.locate(flow).filter(|_| self.end == End::Usual) else { return };
-        match done {
-            Done::Received => self.received(at, flow, now, start),
-            Done::Sent => self.acknowledged(at, now, start),
+        match (self.granted(at), done) {
+            // The grant of its own message's buffer.
+            (Some(message), Done::Received) => self.acknowledged(message, true, now, start),
+            (Some(_), Done::Sent) => {}
+            (None, Done::Received) => self.received(at, flow, now, start),
+            (None, Done::Sent) => self.acknowledged(at, false, now, start),
         }
         self.follow_up(now, start);
+    }
+
+    /// The message of which a number grants the buffer, if it is a grant's.
+    fn granted(&self, at: Located) -> Option<Located> {
+        let Exchange::Collective(operation) = self.plan.exchange(at.exchange) else { return None };
+        operation.granted(at.index).map(|index| Located { index, ..at })
     }
 
     fn begin_iteration(&mut self, now: Time) {
@@ -583,6 +593,12 @@ impl Walker {
     ) {
         let plan = Arc::clone(&self.plan);
         let Exchange::Collective(operation) = plan.exchange(key.1) else { return };
+        let freed = self.collectives.get_mut(&key).map(Progress::take_freed).unwrap_or_default();
+        for index in freed.into_iter().filter_map(|message| operation.grant(message)) {
+            let Message { to, bytes, .. } = operation.part(index).message;
+            let at = Located { iteration: key.0, exchange: key.1, index };
+            start.push(plan.flow(at, self.rank, plan.rank_at(operation.group, to), bytes, now));
+        }
         let moves = plan.settings.library.as_ref().and_then(Nccl::channel_rate);
         for Sending { index, message, lane } in sending.drain(..) {
             let at = Located { iteration: key.0, exchange: key.1, index };
@@ -671,14 +687,20 @@ impl Walker {
         let mut sending = std::mem::take(&mut self.sending);
         if let Some(progress) = self.progress(key) {
             let part = progress.operation().part(at.index);
+            if progress.operation().grant(at.index).is_some() {
+                progress.hold(part.lane_there, part.message.stage_there, at.index);
+            }
             progress.arrive(part.lane_there, part.message.stage_there, &mut sending);
         }
         self.after_progress(key, Some(flow), sending, now, start);
     }
 
-    fn acknowledged(&mut self, at: Located, now: Time, start: &mut Vec<Flow>) {
+    /// A message of its own was acknowledged, or its buffer granted anew.
+    fn acknowledged(&mut self, at: Located, is_granted: bool, now: Time, start: &mut Vec<Flow>) {
         let plan = Arc::clone(&self.plan);
         match plan.exchange(at.exchange) {
+            // Where a buffer is granted, an acknowledgement tells nothing.
+            Exchange::Collective(operation) if !is_granted && operation.grant(at.index).is_some() => {}
             Exchange::Collective(_) => {
                 let key = (at.iteration, at.exchange);
                 // What is over does not wait for acknowledgements.

@@ -38,6 +38,21 @@ impl Messages<'_> {
         for (row, flow) in (0..).zip(flows) {
             let Some(at) = plan.locate(flow.flow.id).filter(|at| at.iteration == iteration) else { continue };
             let Exchange::Collective(operation) = plan.exchange(at.exchange) else { continue };
+            if let Some(message) = operation.granted(at.index) {
+                // To the sender it is what an acknowledgement is elsewhere.
+                let part = operation.part(message);
+                let granted = OfCollective {
+                    at: flow.delivered,
+                    row,
+                    exchange: at.exchange,
+                    lane: part.lane,
+                    stage: part.message.stage,
+                    awaited_by: part.message.stage_after,
+                };
+                let from = plan.rank_at(operation.group, part.from);
+                messages.acknowledged[from as usize].push(granted);
+                continue;
+            }
             let part = operation.part(at.index);
             let one = OfCollective {
                 at: flow.delivered,
@@ -50,8 +65,10 @@ impl Messages<'_> {
             let to = plan.rank_at(operation.group, part.message.to);
             messages.received[to as usize].push(OfCollective { lane: part.lane_there, ..one });
             let from = plan.rank_at(operation.group, part.from);
-            let own = OfCollective { at: flow.closed, awaited_by: part.message.stage_after, ..one };
-            messages.acknowledged[from as usize].push(own);
+            if operation.grant(at.index).is_none() {
+                let own = OfCollective { at: flow.closed, awaited_by: part.message.stage_after, ..one };
+                messages.acknowledged[from as usize].push(own);
+            }
         }
         for of_rank in messages.received.iter_mut().chain(&mut messages.acknowledged) {
             of_rank.sort_unstable_by_key(|one| (one.at, one.row));

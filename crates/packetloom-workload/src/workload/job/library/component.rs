@@ -62,6 +62,15 @@ const PARAMS: &[Param] = &[
         acts: ALWAYS,
     },
     Param {
+        name: "nvlinks",
+        kind: Kind::Count(1),
+        default: Absent,
+        doc: "How many NVLinks an accelerator has to the others of an operation, as the cost model sees them; packets \
+              take the topology's. Left out: all of its generation (6, 12, 18, 18). Without switches, fewer ranks have fewer.",
+        source: "NCCL 2.30.7, src/graph/topo.h; the accelerators' data sheets",
+        acts: &[Needs::Is("inside", &["nvlink"])],
+    },
+    Param {
         name: "nics",
         kind: Kind::Count(1),
         default: Absent,
@@ -152,6 +161,15 @@ const PARAMS: &[Param] = &[
         default: Absent,
         doc: "The same as network_cost for a message from the same server, less the time of a byte to a neighbour.",
         source: "NCCL 2.30.7, src/graph/tuning.cc: hwLatencies, and what posting takes in rings among servers",
+        acts: &[PACKETS],
+    },
+    Param {
+        name: "clear_to_send",
+        kind: Kind::Flag,
+        default: Default("false"),
+        doc: "A receiver on another server grants each buffer by a message of 64 B, once what was in it is passed on; the \
+              first eight steps of an operation are there. false: a buffer is free again when its message is acknowledged.",
+        source: "NCCL 2.30.7, src/transport/net_ib: the FIFO that a receiver writes into its sender's memory",
         acts: &[PACKETS],
     },
     Param {

@@ -4,7 +4,7 @@ mod call;
 mod component;
 pub mod modelled;
 #[cfg(test)]
-mod tests;
+pub mod tests;
 
 pub use call::{Call, HopCosts};
 pub use component::COMPONENTS;
@@ -56,6 +56,7 @@ pub struct Nccl {
     generation: Generation,
     cpu: Cpu,
     inside: Inside,
+    nvlinks: Option<u32>,
     nics: Option<u32>,
     nic_gbytes: f64,
     wishes: Wishes,
@@ -64,6 +65,7 @@ pub struct Nccl {
     channels: (u32, u32),
     is_modelled: bool,
     pxn: bool,
+    has_grants: bool,
     /// What is written of costs: of a call, of a message between servers and inside.
     written: [Option<Time>; 3],
     channel_rate: Option<Rate>,
@@ -126,6 +128,7 @@ impl Nccl {
             generation,
             cpu: library.meaning("cpu", &[("intel", Cpu::Intel), ("amd", Cpu::Amd), ("arm", Cpu::Arm)]),
             inside,
+            nvlinks: library.optional_count_u32("nvlinks"),
             nics: library.optional_count_u32("nics"),
             nic_gbytes: rate.as_bps() as f64 / 8e9,
             wishes: Wishes {
@@ -137,6 +140,7 @@ impl Nccl {
             channels: (library.count_u32("min_channels"), library.count_u32("max_channels")),
             is_modelled: library.text("mode") == "tuner",
             pxn: library.flag("pxn"),
+            has_grants: library.flag("clear_to_send"),
             written: ["call_cost", "network_cost", "inside_cost"].map(|key| library.optional_time(key)),
             channel_rate: library.optional_rate("channel_rate"),
             wire: site.wire,
@@ -150,6 +154,7 @@ impl Nccl {
             generation: self.generation,
             cpu: self.cpu,
             inside: self.inside,
+            nvlinks: self.nvlinks,
             ranks,
             servers,
             nics: self.nics.unwrap_or(ranks / servers),
@@ -164,6 +169,11 @@ impl Nccl {
     /// Whether operations take what the cost model says, and nothing is sent.
     pub fn is_modelled(&self) -> bool {
         self.is_modelled
+    }
+
+    /// Whether receivers on other servers grant buffers by messages.
+    pub fn has_grants(&self) -> bool {
+        self.has_grants && !self.is_modelled
     }
 
     /// What a channel moves at most, if that is bounded.

@@ -8,11 +8,13 @@ use crate::workload::job::{Costs, Life, Plan, Settings, Whole, carry_out};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+/// Eight Hopper accelerators in a server, each with 400 Gb/s.
 pub fn hopper() -> Nccl {
     Nccl {
         generation: Generation::Hopper,
         cpu: Cpu::Intel,
         inside: Inside::NvLink,
+        nvlinks: None,
         nics: None,
         nic_gbytes: 50.0,
         wishes: Wishes::default(),
@@ -21,6 +23,7 @@ pub fn hopper() -> Nccl {
         channels: (1, 64),
         is_modelled: true,
         pxn: true,
+        has_grants: false,
         written: [None; 3],
         channel_rate: None,
         wire: (Time::ZERO, Time::ZERO),
@@ -119,4 +122,20 @@ fn what_the_model_has_not_is_refused() {
         refused(staggered(16, 1 << 20), Settings { library, ..settings(16, 8) }),
         "NCCL has no all-reduce among 16 ranks on 2 servers by algorithm \"pat\" and protocol \"any\"; write \"auto\" for one of them"
     );
+}
+
+impl Nccl {
+    /// By packets, as wished, over one channel; a message of another server costs a receiver so much, and nothing else.
+    pub fn sent(wishes: Wishes, network_cost: Time, has_grants: bool) -> Nccl {
+        let written = [Some(Time::ZERO), Some(network_cost), Some(Time::ZERO)];
+        Nccl {
+            wishes,
+            has_grants,
+            is_modelled: false,
+            has_nvls: false,
+            channels: (1, 1),
+            written,
+            ..hopper()
+        }
+    }
 }

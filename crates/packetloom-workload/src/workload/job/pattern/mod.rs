@@ -50,6 +50,11 @@ pub trait Pattern: Debug + Send + Sync {
         self.most_under_way().and_then(|most| stage.checked_sub(most))
     }
 
+    /// Whether a receiver's buffer is free once a message has come, and not only when the stage that awaits it is passed.
+    fn frees_on_arrival(&self) -> bool {
+        false
+    }
+
     /// Whether each stage but the first is like the one before it: as many messages, as large but for a byte, to the
     /// same ranks; and the number of a stage is that of its slot.
     fn repeats(&self) -> bool {

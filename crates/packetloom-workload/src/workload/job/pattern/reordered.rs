@@ -48,6 +48,10 @@ impl Pattern for Reordered {
         self.pattern.room(self.position(rank), stage)
     }
 
+    fn frees_on_arrival(&self) -> bool {
+        self.pattern.frees_on_arrival()
+    }
+
     fn repeats(&self) -> bool {
         self.pattern.repeats()
     }

@@ -185,6 +185,11 @@ impl Pattern for Channel {
         Some(self.depth())
     }
 
+    /// What comes is copied to where it belongs.
+    fn frees_on_arrival(&self) -> bool {
+        true
+    }
+
     fn room(&self, _: u32, stage: u32) -> Option<u32> {
         let before = self.depth() * if self.is_relay { TOGETHER } else { 1 };
         stage.checked_sub(before)

@@ -1,0 +1,65 @@
+//! What NCCL's channels send, carried out by walkers on a network without contention, whose latency is 1 us; a byte takes
+//! 1 ns.
+
+use super::tests::{collective, execute, execute_late, settings, took};
+use super::*;
+use crate::job::Collective;
+use crate::nccl::{Algorithm as How, GRANT_BYTES, Protocol, Wishes};
+use crate::random::{Purpose, Stream};
+use library::Nccl;
+
+fn by(algorithm: How, protocol: Protocol) -> Wishes {
+    Wishes { algorithm: Some(algorithm), protocol: Some(protocol) }
+}
+
+/// Ranks on servers of so many.
+fn on_servers(ranks: u32, server: u32, library: Nccl) -> Settings {
+    let servers = Some((0..ranks).map(|rank| rank / server).collect());
+    Settings { library: Some(library), servers, ..settings(ranks) }
+}
+
+/// Sixteen chunks of 512 KiB along a chain of three servers: eight may be under way, and the other eight follow what
+/// comes back of the first.
+#[test]
+fn a_buffer_is_free_when_its_message_is_acknowledged_or_when_its_receiver_says_so() {
+    let (chunk, latency) = (524_288, 1_000);
+    let takes = |cost_us: u64, has_grants: bool| {
+        let simple = by(How::Ring, Protocol::Simple);
+        let library = Nccl::sent(simple, Time::from_us(cost_us), has_grants);
+        let (spans, flows) =
+            execute(collective(Collective::Broadcast, 3, 16 * chunk), on_servers(3, 1, library));
+        let grants = flows.iter().filter(|flow| flow.size_bytes == GRANT_BYTES).count();
+        assert_eq!((flows.len() - grants, grants), (32, if has_grants { 32 } else { 0 }));
+        took(&spans)
+    };
+    let passes = |cost_us: u64| 3 * (latency + chunk) + 2 * 1_000 * cost_us;
+    assert_eq!(takes(0, false), passes(0) + latency);
+    assert_eq!(takes(0, true), passes(0) + latency + GRANT_BYTES);
+    // What the receiver takes for a chunk it takes before it grants its buffer.
+    assert_eq!(takes(100, false), passes(100) + latency);
+    assert_eq!(takes(100, true), passes(100) + 100_000 + latency + GRANT_BYTES);
+}
+
+#[test]
+fn operations_with_grants_end_whatever_is_late() {
+    use Collective::{AllGather, AllReduce, AllToAll, Broadcast, Reduce, ReduceScatter};
+    for (ranks, server) in [(2, 1), (12, 4), (6, 1), (16, 8)] {
+        for operation in [AllReduce, AllGather, ReduceScatter, Broadcast, Reduce, AllToAll] {
+            for (algorithm, protocol) in
+                [(How::Ring, Protocol::Ll), (How::Ring, Protocol::Simple), (How::Tree, Protocol::Ll)]
+            {
+                if algorithm == How::Tree && operation != AllReduce {
+                    continue;
+                }
+                for seed in 0..3 {
+                    let mut random = Stream::new(seed, Purpose::Transport, ranks.into());
+                    let late = || Time::from_ns(u64::from(random.below(4) / 3 * 90_000));
+                    let library = Nccl::sent(by(algorithm, protocol), Time::from_us(2), true);
+                    let settings = Settings { repeat: 2, ..on_servers(ranks, server, library) };
+                    // Buffers are used several times.
+                    execute_late(collective(operation, ranks, 1_500_000), settings, late);
+                }
+            }
+        }
+    }
+}
