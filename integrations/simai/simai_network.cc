@@ -1,0 +1,82 @@
+#include "simai_network.hh"
+
+#include "astra_time.hh"
+#include "send_delay.hh"
+
+#include "astra-sim/system/RecvPacketEventHadndlerData.hh"
+#include "astra-sim/system/SendPacketEventHandlerData.hh"
+
+#include <memory>
+#include <string>
+
+namespace packetloom {
+
+namespace {
+
+using AstraSim::ncclFlowTag;
+using AstraSim::RecvPacketEventHadndlerData;
+using AstraSim::SendPacketEventHandlerData;
+
+/// The number by which SimAI has messages find their receives.
+std::uint64_t tag_of(const ncclFlowTag& tag) { return static_cast<std::uint32_t>(tag.tag_id); }
+
+/// A rank that is not one becomes a host that is not one, which the session refuses.
+std::uint32_t host_of(int rank) { return static_cast<std::uint32_t>(rank); }
+
+}  // namespace
+
+int SimAiNetwork::sim_send(void*, std::uint64_t count, int, int dst, int, AstraSim::sim_request* request,
+                           void (*msg_handler)(void*), void* fun_arg) {
+    const auto label = std::make_shared<const ncclFlowTag>(request->flowTag);
+    const int src = sim_comm_get_rank();
+    Message message;
+    message.src = host_of(src);
+    message.dst = host_of(dst);
+    message.bytes = count;
+    message.tag = tag_of(*label);
+    message.channel = static_cast<std::uint32_t>(label->channel_id);
+    message.delay_ps = 1000 * job_.send_delay_ns.value_or(flow_delay_ns(*label, src, dst));
+    const auto sent = [msg_handler, fun_arg, label] {
+        static_cast<SendPacketEventHandlerData*>(fun_arg)->flowTag = *label;
+        msg_handler(fun_arg);
+    };
+    return job_.session.send(message, sent, label) ? 0 : 1;
+}
+
+int SimAiNetwork::sim_recv(void*, std::uint64_t count, int, int src, int, AstraSim::sim_request*,
+                           void (*msg_handler)(void*), void* fun_arg) {
+    auto* const data = static_cast<RecvPacketEventHadndlerData*>(fun_arg);
+    const Key key = {tag_of(data->flowTag), host_of(src), host_of(sim_comm_get_rank())};
+    const auto received = [msg_handler, data](const Label& label) {
+        data->flowTag = *static_cast<const ncclFlowTag*>(label.get());
+        msg_handler(data);
+    };
+    return job_.session.receive(key, count, received) ? 0 : 1;
+}
+
+void SimAiNetwork::sim_schedule(AstraSim::timespec_t delta, void (*fun_ptr)(void*), void* fun_arg) {
+    const auto delay_ps = picoseconds(delta);
+    if (!delay_ps) {
+        job_.session.refuse("sim_schedule: a delay of " + std::to_string(delta.time_val) + " of unit " +
+                            std::to_string(delta.time_res));
+        return;
+    }
+    job_.session.schedule(*delay_ps, [fun_ptr, fun_arg] { fun_ptr(fun_arg); });
+}
+
+AstraSim::timespec_t SimAiNetwork::sim_get_time() {
+    return {AstraSim::NS, static_cast<double>(job_.session.now_ps() / 1000)};
+}
+
+int SimAiNetwork::sim_comm_size(AstraSim::sim_comm, int* size) {
+    *size = job_.ranks;
+    return 0;
+}
+
+int SimAiNetwork::sim_finish() {
+    job_.finished = true;
+    job_.session.stop();
+    return 0;
+}
+
+}  // namespace packetloom
