@@ -101,7 +101,7 @@ compiled-tests: .venv/pyvenv.cfg
 
 # A worker for each core; what needs every core for itself runs after the others.
 QUICK := not slow and not ray and not wheel
-check: lint compiled-tests
+check: lint compiled-tests library
 	cargo test --workspace --locked
 	$(BIN)/pytest -n auto --dist loadfile -m "$(QUICK) and not alone"
 	$(BIN)/pytest -m "$(QUICK) and alone"
@@ -149,7 +149,7 @@ bench-compare: .venv/.installed | results
 	@$(BIN)/packetloom bench $(BENCHMARKS) --against target/bench-base/.venv/bin/python --pairs $(PAIRS) --json results/bench-compare.json
 
 # Published traces are read where PACKETLOOM_TRACES names a folder that has them.
-validate: test-ray | results
+validate: test-ray library | results
 	cargo test --workspace --release --locked -- --ignored $(if $(PACKETLOOM_TRACES),,--skip formats::examples)
 	$(BIN)/pytest -m slow
 	$(BIN)/packetloom validate theory peers kernel --json results/validate.json

@@ -12,6 +12,7 @@ ROOT = Path(__file__).parents[2]
 LIBRARY = Path(os.environ.get("PACKETLOOM_LIBRARY", ROOT / "target" / "library"))
 PROGRAM = ROOT / "crates/packetloom-c/tests/parameter_server.c"
 COMPILER = shutil.which("cc")
+VALGRIND = shutil.which("valgrind")
 
 pytestmark = [
     pytest.mark.skipif(not (LIBRARY / "lib/libpacketloom.so").exists(), reason="make library was not run"),
@@ -19,12 +20,27 @@ pytestmark = [
 ]
 
 
-def test_a_program_in_c_drives_a_network_and_is_told_what_it_gets_wrong(tmp_path: Path) -> None:
+def compiled(folder: Path) -> Path:
     assert COMPILER
-    program, lib = tmp_path / "program", LIBRARY / "lib"
-    flags = ["-std=c11", "-Wall", "-Wextra", "-Werror", "-pthread", f"-I{LIBRARY / 'include'}"]
+    program, lib = folder / "program", LIBRARY / "lib"
+    flags = ["-std=c11", "-g", "-Wall", "-Wextra", "-Werror", "-pthread", f"-I{LIBRARY / 'include'}"]
     linked = [f"-L{lib}", "-lpacketloom", f"-Wl,-rpath,{lib.resolve()}", "-lm"]
     subprocess.run([COMPILER, *flags, str(PROGRAM), "-o", str(program), *linked], check=True)
+    return program
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(VALGRIND is None, reason="there is no valgrind")
+def test_memory_is_used_as_it_may_be_and_given_back(tmp_path: Path) -> None:
+    assert VALGRIND
+    checks = ["--error-exitcode=9", "--leak-check=full", "--errors-for-leak-kinds=definite,indirect"]
+    command: list[str | Path] = [VALGRIND, "--quiet", *checks, compiled(tmp_path), tmp_path / "flows.csv"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=600)
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_program_in_c_drives_a_network_and_is_told_what_it_gets_wrong(tmp_path: Path) -> None:
+    program = compiled(tmp_path)
     done = subprocess.run([program, tmp_path / "flows.csv"], capture_output=True, text=True, check=False, timeout=60)
     assert done.returncode == 0, done.stderr
     first, second = done.stdout.split()

@@ -1,5 +1,6 @@
 """Front ends for other simulators, `integrations/`: compiled without warnings against their signatures, and driven."""
 
+import csv
 import json
 import os
 import shutil
@@ -9,12 +10,15 @@ from pathlib import Path
 import pytest
 
 import packetloom
+from packetloom.validate.peers.jobs.astra_sim import _mesh, _trace
 from packetloom.validate.peers.jobs.replay import job_on
 
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "integrations"
 LIBRARY = Path(os.environ.get("PACKETLOOM_LIBRARY", ROOT / "target" / "library"))
+SIDE_BY_SIDE = ROOT / "validation/astra_sim/with_packetloom.csv"
 COMPILER = shutil.which("c++")
+VALGRIND = shutil.which("valgrind")
 FLAGS = ["-std=c++17", "-Wall", "-Wextra", "-Werror", f"-I{FOLDER}/common", f"-I{FOLDER}/tests"]
 
 RANKS, BITS_PER_SECOND, DELAY_NS = 8, 400e9, 250
@@ -26,7 +30,7 @@ RACK = {
 }
 ALL_REDUCE = {"kind": "collective", "operation": "all-reduce", "algorithm": "ring", "size": "1MiB"}
 
-pytestmark = pytest.mark.skipif(COMPILER is None, reason="there is no C++ compiler")
+with_compiler = pytest.mark.skipif(COMPILER is None, reason="there is no C++ compiler")
 with_library = pytest.mark.skipif(not (LIBRARY / "lib/libpacketloom.so").exists(), reason="make library was not run")
 
 
@@ -53,10 +57,12 @@ def scenario(tmp_path: Path) -> Path:
     return file
 
 
+@with_compiler
 def test_receives_get_the_bytes_of_messages_in_any_order(tmp_path: Path) -> None:
     run(compiled(tmp_path, ["tests/matching.cc"], with_network=False))
 
 
+@with_compiler
 @with_library
 def test_a_ring_over_astra_sims_interface_takes_what_the_job_and_the_closed_form_take(
     tmp_path: Path, scenario: Path
@@ -75,6 +81,7 @@ def test_a_ring_over_astra_sims_interface_takes_what_the_job_and_the_closed_form
     assert int(first) == pytest.approx(iterations["jct_ns"].max(), rel=1e-4)
 
 
+@with_compiler
 @with_library
 @pytest.mark.parametrize("flags", [[], ["-DBEFORE_SIMAI_1_7"]], ids=["1.7", "before"])
 def test_simais_flow_tags_come_with_their_messages_after_their_delays(
@@ -85,6 +92,18 @@ def test_simais_flow_tags_come_with_their_messages_after_their_delays(
     run(program, scenario)
 
 
+@with_compiler
+@with_library
+@pytest.mark.slow
+@pytest.mark.skipif(VALGRIND is None, reason="there is no valgrind")
+def test_memory_is_used_as_it_may_be_and_given_back(tmp_path: Path, scenario: Path) -> None:
+    assert VALGRIND
+    sources = ["tests/simai.cc", "simai/simai_network.cc", "common/session.cc"]
+    program = compiled(tmp_path, sources, f"-I{FOLDER}/simai", f"-I{FOLDER}/tests/simai-interface", "-g")
+    run(VALGRIND, "--quiet", "--error-exitcode=9", "--leak-check=full", program, scenario)
+
+
+@with_compiler
 @with_library
 def test_how_far_each_call_goes_changes_nothing_for_who_simulates_until(tmp_path: Path, scenario: Path) -> None:
     run(compiled(tmp_path, ["tests/simulate_until.cc"], f"-I{FOLDER}/atlahs"), scenario)
@@ -119,3 +138,24 @@ def test_a_front_end_is_put_into_a_checkout_by_one_command(
     assert os.access(build, os.X_OK)
     assert (build.parent / "CMakeLists.txt").exists()
     assert all((tmp_path / file).exists() for file in placed)
+
+
+def test_the_figures_beside_astra_sim_are_of_this_build(tmp_path: Path) -> None:
+    page = (ROOT / "docs/astra-sim.md").read_text(encoding="utf-8")
+    with SIDE_BY_SIDE.open(encoding="utf-8", newline="") as file:
+        rows = {row.pop("trace"): {name: float(value) for name, value in row.items()} for row in csv.DictReader(file)}
+    assert len(rows) == 24
+    for trace, row in rows.items():
+        arrivals, ranks = _trace(trace, tmp_path)
+        done = packetloom.run(
+            job_on(_mesh(ranks, "FullyConnected", tmp_path), arrivals), tmp_path / trace, progress=False
+        )
+        iterations = done.to_polars("iterations")
+        assert (iterations["start_ns"] + iterations["jct_ns"]).max() == pytest.approx(
+            row["packetloom_alone_ns"], abs=0.01
+        )
+        assert row["with_packetloom_ns"] == pytest.approx(row["packetloom_alone_ns"], rel=0.0026)
+        if trace != "sends_3":
+            assert row["with_packetloom_ns"] == pytest.approx(row["unaware_ns"], rel=0.00013)
+        if f"`{trace}`" in page:
+            assert " | ".join(f"{value:,.0f}" for value in row.values()) in page
