@@ -65,6 +65,7 @@ OVER: dict[str, tuple[Json, Json]] = {
     ),
     "expresspass": ("credit-limiter", SYMMETRIC),
     "sird": ({"kind": "classes", "strict": 2, "queue": "drop-tail", "port": MARKING}, "spray-random"),
+    "bfc": ({"kind": "bfc", "queues": 3}, None),
     "ndp": ("ndp", "permutation"),
     "daq": ("daq", SYMMETRIC),
     "numfabric": ("weighted-fair", SYMMETRIC),
@@ -73,8 +74,8 @@ OVER: dict[str, tuple[Json, Json]] = {
     "syn": ("drop-tail", "controller"),
     "asy": ("drop-tail", None),
 }
-# Models without packets, or without losses that they could repair.
-UNHARMED = ("ideal", "max-min", "syn", "asy", "daq")
+# Models without packets, or without losses that they could repair; and what no RESUME may get lost of.
+UNHARMED = ("ideal", "max-min", "syn", "asy", "daq", "bfc")
 
 # What a component's scene sets on it, beyond what it must have.
 OF_TRANSPORT: dict[str, Json] = {
@@ -95,6 +96,7 @@ OF_QUEUE: dict[str, Json] = {
     "shared-buffer": LOSSLESS,
     "cbfc": {"lossless": [1], "credits": "16KB", "ecn_min": "5KB", "ecn_max": "20KB"},
     "ndp": {"ecn_min": "7.5KB", "ecn_max": "29KB"},
+    "bfc": {"queues": 3},
     "egress": {"scheduler": "fair-queueing", "aqm": "sojourn", "buffer": {"kind": "private", "capacity": "30KB"}},
 }
 OF_PART: dict[str, Json] = {
@@ -121,6 +123,7 @@ UNDER_QUEUE = {
     "daq": "daq",
     "shared-buffer": "dcqcn",
     "weighted-fair": "numfabric",
+    "bfc": "bfc",
 }
 UNDER_QUEUE |= dict.fromkeys(("ecn", "red", "cbfc", "python", "egress"), "dctcp")
 UNDER_ROUTING = {"permutation": "ndp", "controller": "syn"}

@@ -33,6 +33,13 @@ pub enum LinkMessage {
         /// Where it began.
         origin: PauseOrigin,
     },
+    /// One queue may not be sent from, or may again (BFC). Of a host a queue is a flow.
+    Queue {
+        /// The queue.
+        queue: u32,
+        /// Whether it may not.
+        is_paused: bool,
+    },
     /// A node's reminder to itself: a pause that it received may be over.
     PauseOver {
         /// The class.
@@ -53,9 +60,10 @@ pub enum LinkMessage {
 /// How packets name the messages.
 const CREDIT: u16 = 0;
 const PAUSE: u16 = 1;
-const PAUSE_OVER: u16 = 2;
-const PAUSE_ENDS: u16 = 3;
-const WATCHDOG: u16 = 4;
+const QUEUE: u16 = 2;
+const PAUSE_OVER: u16 = 3;
+const PAUSE_ENDS: u16 = 4;
+const WATCHDOG: u16 = 5;
 
 /// The longest that a packet can be here, with its framing.
 const LONGEST_FRAME_BYTES: u64 = 9_216 + 20;
@@ -75,6 +83,9 @@ impl LinkMessage {
         let (path, class, priority, origin) = match self {
             LinkMessage::Credit { class, bytes } => (CREDIT, class, bytes, PauseOrigin::default()),
             LinkMessage::Pause { class, quanta, origin } => (PAUSE, class, quanta, origin),
+            LinkMessage::Queue { queue, is_paused } => {
+                (QUEUE, u8::from(is_paused), queue, PauseOrigin::default())
+            }
             LinkMessage::PauseOver { class } => (PAUSE_OVER, class, 0, PauseOrigin::default()),
             LinkMessage::PauseEnds { class } => (PAUSE_ENDS, class, 0, PauseOrigin::default()),
             LinkMessage::Watchdog { class } => (WATCHDOG, class, 0, PauseOrigin::default()),
@@ -97,6 +108,7 @@ impl LinkMessage {
                 let origin = PauseOrigin { link: packet.flow, passed_on: packet.src };
                 LinkMessage::Pause { class, quanta: priority, origin }
             }
+            QUEUE => LinkMessage::Queue { queue: priority, is_paused: class != 0 },
             PAUSE_OVER => LinkMessage::PauseOver { class },
             PAUSE_ENDS => LinkMessage::PauseEnds { class },
             _ => LinkMessage::Watchdog { class },
@@ -150,6 +162,8 @@ mod tests {
             LinkMessage::Credit { class: 1, bytes: 1_500 },
             LinkMessage::Pause { class: 3, quanta: 65_535, origin },
             LinkMessage::Pause { class: 3, quanta: LinkMessage::UNTIL_RESUMED, origin },
+            LinkMessage::Queue { queue: 31, is_paused: true },
+            LinkMessage::Queue { queue: 70_000, is_paused: false },
             LinkMessage::PauseOver { class: 3 },
             LinkMessage::PauseEnds { class: 4 },
             LinkMessage::Watchdog { class: 5 },

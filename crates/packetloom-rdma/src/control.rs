@@ -74,6 +74,8 @@ pub trait Control: Sized + Send {
     const ECHOES_WAITS: bool = false;
     /// Whether it goes neither by a flow's size nor by how many bytes of it were sent, so that packets can be left out.
     const SHORTENS: bool = false;
+    /// Whether switches pause its flows, each by itself: data names its flow to the first one in its priority.
+    const HEEDS_QUEUES: bool = false;
     /// The parameters that may be set while a case runs; all are of its settings.
     const SETTABLE: &'static [&'static str] = &[];
     /// Reads its parameters.
@@ -140,6 +142,22 @@ pub trait Control: Sized + Send {
     /// When the next packet may follow one that starts now.
     fn spacing(&self, _settings: &Self::Settings) -> Spacing {
         Spacing::Rate(self.rate())
+    }
+
+    /// The switch pauses the flow, or lets it go on, where switches do so.
+    #[inline]
+    fn pause(&mut self, _is_paused: bool) {}
+
+    /// Whether it may not send whatever its rate and its window say.
+    #[inline]
+    fn is_paused(&self) -> bool {
+        false
+    }
+
+    /// The traffic class of a flow of so many packets, which is the configured one unless it says otherwise.
+    #[inline]
+    fn class(_settings: &Self::Settings, _packets: u32, class: u8) -> u8 {
+        class
     }
 
     /// An error of its own that it has made since this was last called.

@@ -7,7 +7,7 @@
 //! | Start at | for |
 //! |---|---|
 //! | `control.rs` | the trait of a congestion control; `roce.rs` is the shortest, then `dctcp.rs` and `timely.rs` |
-//! | `dcqcn/`, `hpcc/`, `swift.rs` | the others; `python/`: those that users write |
+//! | `dcqcn/`, `hpcc/`, `swift.rs`, `bfc.rs` | the others; `python/`: those that users write |
 //! | `rota.rs`, `plans.rs` | which queue pair sends next, and when |
 //! | `pair.rs`, `repair.rs`, `arrivals.rs`, `cnps.rs` | a sender's state, its loss recovery, the receiver's state |
 //! | `connections/` | queue pairs that are connected by a handshake, or kept for later flows |
@@ -19,6 +19,7 @@
 )]
 
 mod arrivals;
+mod bfc;
 mod cnps;
 mod config;
 mod connections;
@@ -40,6 +41,7 @@ mod rota;
 mod swift;
 mod timely;
 
+pub use bfc::Bfc;
 pub use connections::COMPONENTS as CONNECTION_COMPONENTS;
 pub use dcqcn::Dcqcn;
 pub use dctcp::RateDctcp;
@@ -85,6 +87,7 @@ packetloom_transport::family! {
     ThetaPowerTcp,
     Swift,
     RateDctcp,
+    Bfc,
     python::PythonRate,
     python::PythonTelemetry,
 }
@@ -303,6 +306,17 @@ impl<C: Control> Transport for Rdma<C> {
         self.serve(context);
     }
 
+    fn paused(&mut self, flow: FlowId, is_paused: bool, context: &mut Host<'_, C>) {
+        if !C::HEEDS_QUEUES {
+            return;
+        }
+        // Of a flow that is over nobody cares any more.
+        let Some(sender) = self.senders.get_mut(flow) else { return };
+        sender.control.pause(is_paused);
+        self.settle(flow, context);
+        self.serve(context);
+    }
+
     fn set(&mut self, values: &Values, now: Time) {
         // What has passed, has passed by the constants that held then.
         for sender in self.senders.states_mut() {
@@ -340,7 +354,10 @@ impl<C: Control> Transport for Rdma<C> {
             // Nobody knows how a flow fares. It never stands still, unless the host's link does.
             return Vec::new();
         }
-        let open = self.senders.states().map(|sender| sender.pair.status(config));
+        let open = self.senders.states().map(|sender| match sender.control.is_paused() {
+            true => FlowStatus { waits_for: "its switch, which has paused it", ..sender.pair.status(config) },
+            false => sender.pair.status(config),
+        });
         let asking = self.connected.iter().flat_map(|connected| connected.statuses(config));
         open.chain(asking).chain(self.in_order.iter().flat_map(|order| order.statuses(&self.setup))).collect()
     }
@@ -384,7 +401,7 @@ impl<C: Control> Rdma<C> {
         }
         let window_bytes = config.window_bytes(&pair.path, control.rate());
         pair.window_bytes = window_bytes.min(control.window_bytes());
-        let may_send_at = pair.may_send_at();
+        let may_send_at = pair.may_send_at().filter(|_| !control.is_paused());
         let link = match config.has_several_links() {
             true => context.link_for(flow, *port, pair.flow.dst),
             false => 0,
@@ -460,7 +477,8 @@ impl<C: Control> Rdma<C> {
             ..Header::default()
         };
         let out = |rate| now + context.time_at(rate, size_bytes.into());
-        let priority = self.plans.as_mut().map_or(NO_PLAN, |plans| plans.sends(now, out(pair.path.rate)));
+        let plan = self.plans.as_mut().map_or(NO_PLAN, |plans| plans.sends(now, out(pair.path.rate)));
+        let priority = if C::HEEDS_QUEUES { flow } else { plan };
         context.send(Packet {
             flow,
             dst: pair.flow.dst,
@@ -468,7 +486,7 @@ impl<C: Control> Rdma<C> {
             size_bytes,
             path: *port,
             kind: Kind::Data,
-            class: config.class,
+            class: C::class(settings, pair.packets(), config.class),
             ecn: if config.notification == Notification::None { Ecn::NotCapable } else { Ecn::Ect0 },
             header,
             ..Packet::default()

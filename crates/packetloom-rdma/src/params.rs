@@ -14,6 +14,8 @@ pub struct Defaults {
     pub header: (&'static str, &'static str),
     /// `ack`.
     pub ack: (&'static str, &'static str),
+    /// `ack_class`.
+    pub ack_class: (&'static str, &'static str),
     /// `window`.
     pub window: (&'static str, &'static str),
     /// `variable_window`.
@@ -39,6 +41,7 @@ pub const fn default_of() -> Defaults {
     Defaults {
         header: ("48B", "HPCC's simulator: 14 B Ethernet, 20 B IPv4, 8 B UDP, 6 B sequence and class"),
         ack: ("60B", "HPCC's simulator: Ethernet's smallest frame without its check sequence"),
+        ack_class: ("3", "HPCC's simulator: ACK_HIGH_PRIO 0"),
         window: ("none", "DCQCN (SIGCOMM 2015) §3: the sender is limited by its rate alone"),
         variable_window: ("false", "HPCC's simulator: VAR_WIN"),
         recovery: ("go-back-n", "IRN (SIGCOMM 2018) §2.1: what RoCE NICs do"),
@@ -72,7 +75,7 @@ const SCALES: &[Needs] = &[
 
 const GOES_BY_RTT: &[Needs] = &[Needs::That(
     |site| {
-        let by_itself = !["roce", "dcqcn", "rdma-dctcp"].contains(&site.own.kind.as_str());
+        let by_itself = !["roce", "dcqcn", "rdma-dctcp", "bfc"].contains(&site.own.kind.as_str());
         let cap = site.own.text("recovery") == "irn" && site.own.optional_count("bdp_cap").is_none();
         by_itself || cap || site.own.text("window") == "bdp"
     },
@@ -114,9 +117,9 @@ pub const fn core(d: Defaults) -> [Param; 24] {
         Param::value(
             "ack_class",
             Kind::Count(0),
-            "3",
+            d.ack_class.0,
             "The traffic class of ACKs, NACKs and CNPs. Where class 0 goes first and is never paused, 0 keeps them from waiting behind data.",
-            "HPCC's simulator: ACK_HIGH_PRIO 0",
+            d.ack_class.1,
         ),
         Param::value(
             "recovery",
@@ -266,7 +269,7 @@ pub fn check(values: &Values) -> Result<(), Complaint> {
 }
 
 fn goes_by_no_marks(kind: &str) -> bool {
-    ["roce", "hpcc", "powertcp", "theta-powertcp", "timely", "swift"].contains(&kind)
+    ["roce", "hpcc", "powertcp", "theta-powertcp", "timely", "swift", "bfc"].contains(&kind)
 }
 
 /// What must hold where nothing is acknowledged.

@@ -56,6 +56,8 @@ const NONE: &str = "none";
 pub const WORDS: &[&str] = &[NONE, "deployed"];
 /// And of those that HPCC's run.py has constants for, too.
 pub const WORDS_OF_RUN_PY: &[&str] = &[NONE, "deployed", "hpcc-ns3"];
+/// And of BFC.
+pub const WORDS_OF_BFC: &[&str] = &[NONE, "deployed", "bfc-ns3"];
 
 /// At any rate.
 const fn always(key: &'static str, value: &'static str, source: &'static str) -> Given {
@@ -139,12 +141,30 @@ const HPCC: &[Preset] = &[
     },
 ];
 
+const BFC: &[Preset] = &[
+    DEPLOYED,
+    Preset {
+        name: "bfc-ns3",
+        doc: "As the authors' simulator of BFC has its NICs; its switches are queue = { kind = \"bfc\", variant = \"bfc-ns3\" }.",
+        given: &[&[
+            always(
+                "lone_packets_first",
+                "false",
+                "BFC's simulator (BFC_NS3_NSDI2022): data is in no queue but 3 to QCOUNT - 3",
+            ),
+            always("ack_every", "256", "BFC's simulator: L2AckInterval 256"),
+            always("window", "none", "BFC's simulator: EnableWindow false"),
+        ]],
+    },
+];
+
 /// The presets of the transport called `kind`.
 pub fn presets(kind: &str) -> &'static [Preset] {
     match kind {
         "dcqcn" => DCQCN,
         "timely" => TIMELY,
         "hpcc" => HPCC,
+        "bfc" => BFC,
         "roce" | "powertcp" | "theta-powertcp" | "swift" | "rdma-dctcp" | "python-rate"
         | "python-telemetry" => COMMON,
         _ => &[],

@@ -7,6 +7,7 @@ mod aeolus;
 mod background;
 mod balancing;
 mod best_fct;
+mod bfc;
 mod captures;
 mod cbfc;
 mod central;

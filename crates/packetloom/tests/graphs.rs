@@ -40,13 +40,14 @@ fn scheme(transport: &str, routing: &str) -> String {
     let queue = match transport {
         "ndp" | "eqds" | "uec" => "\"ndp\"",
         "daq" => "{ kind = \"daq\", rtt = \"100us\" }",
+        "bfc" => "\"bfc\"",
         "line-rate" | "min-tcp" => "\"pfabric\"",
         "pias" => "{ kind = \"classes\", strict = 8, queue = \"drop-tail\" }",
         _ => "{ kind = \"ecn\", capacity = \"500KB\" }",
     };
     // Go-back-N without a timeout would wait forever where the last packets come out of order.
-    let is_rdma =
-        ["roce", "dcqcn", "timely", "hpcc", "powertcp", "theta-powertcp", "rdma-dctcp"].contains(&transport);
+    let is_rdma = ["roce", "dcqcn", "timely", "hpcc", "powertcp", "theta-powertcp", "rdma-dctcp", "bfc"]
+        .contains(&transport);
     let keys = if is_rdma { ", recovery = \"irn\"" } else { common::required_keys(transport) };
     format!("transport = {{ kind = \"{transport}\"{keys} }}\nqueue = {queue}\nrouting = {routing}")
 }
@@ -148,6 +149,7 @@ fn every_queue_works_on_any_graph() {
                     .to_owned(),
             ),
             "pfabric" => ("line-rate", "\"pfabric\"".to_owned()),
+            "bfc" => ("bfc", "\"bfc\"".to_owned()),
             "weighted-fair" => ("numfabric", "\"weighted-fair\"".to_owned()),
             "python" => {
                 common::prepare_class();

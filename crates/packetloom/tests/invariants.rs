@@ -13,7 +13,7 @@ use packetloom::{central, queue, transport};
 use std::collections::BTreeMap;
 
 /// Transport, queue, routing.
-const SCHEMES: [(&str, &str, &str); 68] = [
+const SCHEMES: [(&str, &str, &str); 70] = [
     ("tcp", r#"{ kind = "drop-tail", capacity = "225KB" }"#, "ecmp"),
     ("tcp", r#"{ kind = "drop-tail", capacity = "5 packets" }"#, "ecmp"),
     ("cubic", r#"{ kind = "drop-tail", capacity = "100KB" }"#, "ecmp"),
@@ -99,6 +99,8 @@ const SCHEMES: [(&str, &str, &str); 68] = [
     ("dcqcn", r#"{ kind = "shared-buffer", ecn_min = "10KB", ecn_max = "40KB" }"#, "ecmp"),
     ("roce", r#"{ kind = "cbfc", credits = "12KB", ecn_min = "10KB", ecn_max = "40KB" }"#, "ecmp"),
     ("tcp", r#"{ kind = "cbfc", credits = "4KB", lossless = [1, 2], capacity = "30KB" }"#, "spray-random"),
+    ("bfc", r#"{ kind = "bfc", queues = 3 }"#, "ecmp"),
+    ("bfc", r#"{ kind = "bfc", variant = "bfc-ns3", hop_rtt = "1us", pause_above = 0.1 }"#, "ecmp"),
     ("timely", r#"{ kind = "shared-buffer", ecn_min = "10KB", ecn_max = "40KB" }"#, "ecmp"),
     ("hpcc", r#"{ kind = "shared-buffer", ecn_min = "10KB", ecn_max = "40KB" }"#, "ecmp"),
     ("powertcp", r#"{ kind = "shared-buffer", ecn_min = "10KB", ecn_max = "40KB" }"#, "ecmp"),
@@ -180,7 +182,7 @@ fn schemes(network: &str) -> String {
     let table = |(number, (transport, queue, routing)): (usize, &(&str, &str, &str))| {
         let routing = if routing.starts_with('{') { routing.to_string() } else { format!("{routing:?}") };
         // Hosts and switches count the same credits; and hosts must know pauses.
-        let is_alike = *transport == "daq" || queue.contains("shared-buffer") || queue.contains("cbfc");
+        let is_alike = *transport == "daq" || ["shared-buffer", "bfc"].iter().any(|one| queue.contains(one));
         let nic = if is_alike { queue } else { "\"drop-tail\"" };
         format!(
             "[[scheme]]\nname = \"{number}\"\ntransport = {{ kind = \"{transport}\"{keys} }}\nqueue = {queue}\n\
@@ -251,7 +253,7 @@ fn every_law_holds_on_the_grid() {
         if !outcome.ports.is_empty() && !is_central(&case) {
             // A credit, or a notice of ConWeave's, ends at a switch, which no port there counts.
             let of = |section| case.scheme.component(section).kind;
-            if !["daq", "cbfc"].contains(&of("queue").as_str()) && of("routing") != "conweave" {
+            if !["daq", "cbfc", "bfc"].contains(&of("queue").as_str()) && of("routing") != "conweave" {
                 switches_lose_no_packet(&outcome, &context);
             }
             hosts_send_what_they_say(&case, &outcome, &context);
@@ -453,9 +455,9 @@ fn hosts_send_what_they_say(case: &Case, outcome: &Outcome, context: &str) {
         "eqds",
         "uec",
     ];
-    // Hosts get updates of credit, too.
-    let by_credit = case.scheme.component("queue").kind == "cbfc";
-    let sends_requests = by_credit || requesting.contains(&kind.as_str());
+    // Hosts get updates of credit, or pauses, too.
+    let hears = ["cbfc", "bfc"].contains(&case.scheme.component("queue").kind.as_str());
+    let sends_requests = hears || requesting.contains(&kind.as_str());
     let is_lossless = outcome.ports.iter().all(|port| port.counters.drops == 0);
     for host in 0..outcome.topology.hosts {
         let sent = |is_it: fn(&packetloom::flow::Flow, u32) -> bool| {
@@ -498,6 +500,7 @@ fn no_queue_exceeds_its_capacity(case: &Case, outcome: &Outcome, context: &str) 
         }
         _ if queue.kind == "classes" => 2 * queue.component("queue").bytes("capacity"),
         _ if queue.kind == "daq" => u64::MAX,
+        _ if queue.kind == "bfc" => queue::most_bytes(&queue, full_packet).unwrap_or(u64::MAX),
         _ if queue.kind == "egress" => {
             let most = queue::most_bytes(&queue, full_packet);
             most.into_iter().chain(queue::pool_bytes(&queue)).min().unwrap_or(u64::MAX)

@@ -193,6 +193,7 @@ fn every_transport_gets_through_or_says_why_not() {
         let queue = match name {
             "ndp" | "uec" => "\"ndp\"",
             "daq" => "{ kind = \"daq\", rtt = \"100us\" }",
+            "bfc" => "\"bfc\"",
             "line-rate" | "min-tcp" => "\"pfabric\"",
             "pias" => "{ kind = \"classes\", strict = 8, queue = \"drop-tail\" }",
             _ => "{ kind = \"ecn\", capacity = \"500KB\" }",
@@ -205,13 +206,18 @@ fn every_transport_gets_through_or_says_why_not() {
             ("\"permutation\"", "{ kind = \"pfabric\", capacity = \"10MB\" }"),
         ] {
             // Go-back-N without a timeout would wait forever where the last packets come out of order.
-            let is_rdma = ["roce", "dcqcn", "timely", "hpcc", "powertcp", "theta-powertcp", "rdma-dctcp"]
-                .contains(&name);
+            let is_rdma =
+                ["roce", "dcqcn", "timely", "hpcc", "powertcp", "theta-powertcp", "rdma-dctcp", "bfc"]
+                    .contains(&name);
             let keys = if is_rdma { ", recovery = \"irn\"" } else { common::required_keys(name) };
             let transport = format!("{{ kind = \"{name}\"{keys} }}");
             let scheme =
                 format!("transport = {transport}\nqueue = {queue}\nrouting = {routing}\nnic = {nic}");
-            let scheme = if name == "daq" { scheme.replace(&format!("\nnic = {nic}"), "") } else { scheme };
+            let scheme = if ["daq", "bfc"].contains(&name) {
+                scheme.replace(&format!("\nnic = {nic}"), "")
+            } else {
+                scheme
+            };
             match outcome(&text(
                 "mixed.txt",
                 &at_once("50KB", "\"all-to-all\""),

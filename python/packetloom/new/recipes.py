@@ -96,6 +96,7 @@ RECIPES: dict[str, Recipe] = {
     "theta-powertcp": Recipe("theta-PowerTCP", LOSSLESS),
     "swift": Recipe("Swift", LOSSLESS),
     "rdma-dctcp": Recipe("DCTCP by rates", MARKING_LOSSLESS),
+    "bfc": Recipe("BFC", {"kind": "bfc"}),
     "eqds": Recipe("EQDS", {"kind": "ndp"}, "bitmap", nic="drop-tail"),
     "uec": Recipe("Ultra Ethernet", UEC, "reps", nic="drop-tail"),
     "ideal": Recipe("Ideal (SRPT)", routing=None),

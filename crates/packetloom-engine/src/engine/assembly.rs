@@ -16,7 +16,8 @@ use super::port::{Discipline, Port};
 use super::processing::Processing;
 use super::shard::Shard;
 use super::switch::{
-    Balance, Credits, CutThrough, LinkControl, PauseSettings, Pauses, Returns, Switch, Ties, Updates,
+    Backpressure, Balance, Credits, CutThrough, LinkControl, PauseSettings, Pauses, Returns, Switch, Ties,
+    Updates,
 };
 use crate::fault::{LinkFault, SlowHost};
 use crate::narrow::exact;
@@ -228,7 +229,8 @@ impl<'a> Assembly<'a> {
             Some(part) => self.part_of_queue(port.is_switch, part),
             None => discipline.clone(),
         };
-        let discipline = discipline.place(site(plan.topology, link, plan.logs_pauses));
+        let site = site(plan.topology, link, plan.largest_packet_bytes, plan.logs_pauses);
+        let discipline = discipline.place(site);
         Port::new(plan.topology, link, end, discipline, recorder, random, agent).book(link_table)
     }
 
@@ -322,7 +324,8 @@ impl<'a> Assembly<'a> {
         let numbers_in = &self.partition.links_in[id as usize];
         let links_in = || numbers_in.iter().map(|&link| &topology.links[link as usize]);
         let credit_bytes = queue::credit_bytes(plan.queue).map(|bytes| exact::<u16>(bytes));
-        let looks_back = has_agents || credit_bytes.is_some() || queue::pause_bytes(plan.queue).is_some();
+        let pauses = queue::pause_bytes(plan.queue).or(queue::bfc_frame_bytes(plan.queue)).is_some();
+        let looks_back = has_agents || credit_bytes.is_some() || pauses;
         let back = if looks_back { ways_back(topology, id, numbers_in) } else { Vec::new() };
         let to_hosts = || {
             let hosts = back.iter().zip(0..).zip(links_in()).filter(|(_, link)| link.src < topology.hosts);
@@ -332,7 +335,10 @@ impl<'a> Assembly<'a> {
             let returns = self.returns(&back, topology.nodes[id as usize].ports.start);
             LinkControl::Credits(Credits::new(bytes, returns, Loans::build(plan.queue, &to_hosts())))
         });
-        let control = credits.or_else(|| self.pauses(id, &back));
+        let control = credits.or_else(|| self.pauses(id, &back)).or_else(|| {
+            let backpressure = Backpressure::of(plan.queue, numbers_in.len())?;
+            Some(LinkControl::Backpressure(Box::new(backpressure)))
+        });
         let links_out = topology.nodes[id as usize].ports.clone();
         let rates = links_out.map(|link| topology.links[link as usize].rate);
         Switch::new(
@@ -379,18 +385,22 @@ pub fn at_switches(topology: &Topology, queue: &Values, switch: Option<u32>) -> 
         topology.nodes[link.src as usize].tier > 0 && switch.is_none_or(|switch| switch == link.src)
     });
     chosen
-        .map(|(link, nth)| (nth, Discipline::build(queue, false, false).place(site(topology, link, false))))
+        .map(|(link, nth)| {
+            (nth, Discipline::build(queue, false, false).place(site(topology, link, 0, false)))
+        })
         .collect()
 }
 
 /// Where the queue before a link is.
-fn site(topology: &Topology, link: &Link, logs_pauses: bool) -> Site {
+fn site(topology: &Topology, link: &Link, largest_packet_bytes: u64, logs_pauses: bool) -> Site {
+    let packet_takes = topology.byte_time(link.rate).of(largest_packet_bytes + topology.framing_bytes);
     let far = &topology.nodes[link.dst as usize];
     Site {
         is_switch: topology.nodes[link.src as usize].tier > 0,
         rate: link.rate,
         host_rate: topology.nic_rate(),
         framing_bytes: topology.framing_bytes,
+        hop_rtt: link.latency.times(2) + packet_takes,
         logs_pauses,
         far_links: (far.tier > 0).then_some(far.ports.len() as u64),
     }

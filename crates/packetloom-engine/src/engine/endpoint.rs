@@ -50,6 +50,16 @@ pub trait Transport: Send {
     /// A pause of the host's link has ended (see [`Context::nic_free_at`]).
     fn resumed(&mut self, _context: &mut Context<'_, Self::Header, Self::Agent>) {}
 
+    /// The switch at the far end of the host's link pauses a flow, or resumes it, where switches do so flow by flow
+    /// (BFC).
+    fn paused(
+        &mut self,
+        _flow: FlowId,
+        _is_paused: bool,
+        _context: &mut Context<'_, Self::Header, Self::Agent>,
+    ) {
+    }
+
     /// A packet will arrive soon: prefetches its flow's state, where that is worth it.
     #[inline]
     fn expect(&self, _packet: &Packet<Self::Header>) {}

@@ -92,6 +92,8 @@ enum Next {
     Taken(PacketId),
     /// A pause of the NIC has ended.
     Resumed,
+    /// The switch says of a flow's queue whether it is paused.
+    Paused(FlowId, bool),
     Timer,
     Start,
     /// The host was done with sending a message; now the transport gets it.
@@ -381,6 +383,13 @@ impl<H: Copy + Default, A: PortAgent<H>> Host<H, A> {
             if !link_table.packets.get(id).kind.is_transports() {
                 tally.events += 1;
                 tally.packet_hops += u64::from(!LinkMessage::is_reminder(link_table.packets.get(id)));
+                if let Some(LinkMessage::Queue { queue, is_paused }) =
+                    LinkMessage::of(link_table.packets.get(id))
+                {
+                    link_table.packets.take(id);
+                    let next = Next::Paused(queue, is_paused);
+                    return self.step(now, next, link_table, transports, log, tally);
+                }
                 if self.meet(now, id, || arrival.link(start), link_table) {
                     self.step(now, Next::Resumed, link_table, transports, log, tally);
                 }
@@ -455,6 +464,9 @@ impl<H: Copy + Default, A: PortAgent<H>> Host<H, A> {
                 transports.receive(self.turns.node, packet, &mut context);
             }
             Next::Resumed => transports.resumed(self.turns.node, &mut context),
+            Next::Paused(flow, is_paused) => {
+                transports.paused(self.turns.node, flow, is_paused, &mut context);
+            }
             Next::Own => {}
             Next::Timer => {
                 let Some(timer) = context.agenda.pop() else { return };

@@ -1,5 +1,6 @@
 //! A switch: what arrives is routed to a port.
 
+mod backpressure;
 mod balance;
 mod credits;
 mod departures;
@@ -21,6 +22,7 @@ use crate::packets::{PacketId, Packets};
 use crate::queue::Pool;
 use crate::routing::Router;
 use crate::units::{ByteTime, Time};
+pub(super) use backpressure::Backpressure;
 pub(super) use balance::Balance;
 pub(super) use credits::{Credits, Returns};
 use departures::Departures;
@@ -205,7 +207,7 @@ impl Switch {
         ports: &mut [Port<H, A>],
         link_table: &mut LinkTable<H>,
     ) -> u64 {
-        let joins_first = self.pauses().is_some();
+        let joins_first = matches!(self.control, Some(LinkControl::Pauses(_) | LinkControl::Backpressure(_)));
         let reminders = self.route_all(arrivals, routed, &link_table.packets, ports);
         let mut routed = routed.as_slice();
         for together in arrivals.chunk_by(|one, other| one.at(start) == other.at(start)) {
@@ -245,6 +247,7 @@ impl Switch {
         self.depart_until(Time(end.as_ps() - 1), ports, link_table);
         self.schedule_balancer(link_table);
         self.schedule_update(link_table);
+        self.schedule_pauses(link_table);
         self.schedule_departure(link_table);
         reminders
     }
@@ -442,8 +445,12 @@ impl Switch {
             let from = cut.byte_times[link as usize];
             packet.time = port.cut_through_start(from, cut.header_bytes, packet.size_bytes, now);
         }
-        if self.control.is_some() {
-            return self.join(now, out, id, ports, link_table);
+        match &self.control {
+            None => {}
+            Some(LinkControl::Backpressure(_)) => {
+                return self.join_backpressed(now, out, id, ports, link_table);
+            }
+            Some(_) => return self.join(now, out, id, ports, link_table),
         }
         self.note_port(now, out, ports, link_table);
         ports[out as usize].accept(now, id, link_table, self.pool.as_mut());

@@ -30,6 +30,9 @@ pub(super) trait Transports<H, A>: Send {
     /// See [`Transport::resumed`].
     fn resumed(&mut self, host: u32, context: &mut Context<'_, H, A>);
 
+    /// See [`Transport::paused`].
+    fn paused(&mut self, host: u32, flow: FlowId, is_paused: bool, context: &mut Context<'_, H, A>);
+
     /// Prefetches the transports of the hosts among these arrivals' nodes. This and what follows are called for many
     /// arrivals at once, as a call costs about as much as a prefetch.
     fn prefetch(&self, arrivals: &[Arrival]);
@@ -76,6 +79,16 @@ impl<T: Transport> Transports<T::Header, T::Agent> for Vec<T> {
 
     fn resumed(&mut self, host: u32, context: &mut Context<'_, T::Header, T::Agent>) {
         self[host as usize].resumed(context);
+    }
+
+    fn paused(
+        &mut self,
+        host: u32,
+        flow: FlowId,
+        is_paused: bool,
+        context: &mut Context<'_, T::Header, T::Agent>,
+    ) {
+        self[host as usize].paused(flow, is_paused, context);
     }
 
     fn prefetch(&self, arrivals: &[Arrival]) {

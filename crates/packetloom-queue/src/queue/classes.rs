@@ -370,6 +370,7 @@ mod tests {
                 rate,
                 host_rate: rate,
                 framing_bytes: 0,
+                hop_rtt: crate::units::Time::ZERO,
                 logs_pauses: false,
                 far_links: None,
             },
@@ -473,7 +474,15 @@ mod tests {
             let rate = Rate::from_gbps(100);
             let mut classes = build_at(
                 own,
-                Site { is_switch, rate, host_rate: rate, framing_bytes: 0, logs_pauses: false, far_links },
+                Site {
+                    is_switch,
+                    rate,
+                    host_rate: rate,
+                    framing_bytes: 0,
+                    hop_rtt: crate::units::Time::ZERO,
+                    logs_pauses: false,
+                    far_links,
+                },
             );
             let mut stream = Stream::new(1, Purpose::Queue, 0);
             let mut put = || classes.put(Packet { ecn: Ecn::Ect0, ..packet(0, 1_000) }, 0, &mut stream).marks;

@@ -334,6 +334,7 @@ mod tests {
             rate: Rate::from_gbps(10),
             host_rate: Rate::from_gbps(10),
             framing_bytes: 38,
+            hop_rtt: Time::ZERO,
             logs_pauses: false,
             far_links: None,
         });

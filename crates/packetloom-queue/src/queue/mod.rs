@@ -5,6 +5,7 @@
 
 mod admission;
 mod aqm;
+mod bfc;
 mod booked;
 mod cbfc;
 mod classes;
@@ -32,6 +33,10 @@ mod weighted_fair;
 
 pub use admission::{Admission, Pool, Verdict, never_reached};
 pub use aqm::COMPONENTS as AQM_COMPONENTS;
+pub use bfc::{
+    Bfc, COUNTED, Counted, buffer_bytes as bfc_buffer_bytes, frame_bytes as bfc_frame_bytes, is_bfc,
+    pause_every as bfc_pause_every,
+};
 pub use booked::{Booked, Opening};
 pub use cbfc::{Cbfc, Charge, charge, short_of_credit, update_spacing};
 pub use classes::Classes;
@@ -353,6 +358,8 @@ pub struct Site {
     pub host_rate: Rate,
     /// What the link adds to every packet.
     pub framing_bytes: u64,
+    /// The round trip of a hop: twice its link's latency, and the time of a full packet.
+    pub hop_rtt: Time,
     /// Whether each of its pauses is noted, if it has any.
     pub logs_pauses: bool,
     /// How many links lead to the far end of its link, if that is a switch.
@@ -610,6 +617,7 @@ queues! {
     WeightedFair(Box<WeightedFair>) = [weighted_fair::QUEUE],
     Egress(Box<Egress>) = [egress::QUEUE],
     CreditLimiter(Box<CreditLimiter>) = [credit_limiter::QUEUE],
+    Bfc(Box<Bfc>) = [bfc::QUEUE],
 }
 
 /// The parameters of a kind of queue that may be set while a case runs: those of its marking.

@@ -522,7 +522,15 @@ mod tests {
     fn to_host(is_host: bool) -> Site {
         let rate = crate::units::Rate::from_gbps(100);
         let far_links = (!is_host).then_some(4);
-        Site { is_switch: true, rate, host_rate: rate, framing_bytes: 0, logs_pauses: false, far_links }
+        Site {
+            is_switch: true,
+            rate,
+            host_rate: rate,
+            framing_bytes: 0,
+            hop_rtt: crate::units::Time::ZERO,
+            logs_pauses: false,
+            far_links,
+        }
     }
 
     /// How many of so many data packets, all there from the start, are marked as they leave.

@@ -65,22 +65,48 @@ pub(super) fn check_credits(
         let message = format!("{transport} does not repair losses; write \"daq\", which has none");
         return Err(Complaint::new("scheme.queue", message));
     }
-    if queue::credit_bytes(&queue).is_none() {
+    check_backpressure(&transport, (&queue, &nic))?;
+    if queue::credit_bytes(&queue).or(queue::bfc_frame_bytes(&queue)).is_none() {
         return Ok(());
     }
     if case.faults.iter().any(|fault| fault::happens(fault) && !fault::is_of_rank(fault)) {
         let message = format!(
-            "a lost credit never comes back, so its link would stall; leave faults out where the queue is {:?}",
+            "a lost {} never comes back, so its link would stall; leave faults out where the queue is {:?}",
+            if queue::is_bfc(&queue) { "RESUME" } else { "credit" },
             queue.kind
         );
         return Err(Complaint::new("fault", message));
     }
     if topology.error_rates.iter().any(|rate| *rate > 0.0) {
-        let message = "a lost credit never comes back, so its link would stall, and some links of this network lose packets; \
+        let message = "a lost credit or RESUME never comes back, so its link would stall, and some links of this network lose packets; \
                        write error rates of 0 in its file, or another queue, such as \"drop-tail\"";
         return Err(Complaint::new("scheme.queue", message));
     }
     Ok(())
+}
+
+/// BFC is between the transport and the queues of switches and hosts.
+fn check_backpressure(transport: &str, (queue, nic): (&Values, &Values)) -> Result<(), Complaint> {
+    match (transport == "bfc", queue::is_bfc(queue)) {
+        (true, false) => {
+            let message = format!(
+                "switches pause the flows of \"bfc\", and {:?} pauses none; write queue = \"bfc\", or transport = \"roce\"",
+                queue.kind
+            );
+            Err(Complaint::new("scheme.queue", message))
+        }
+        (false, true) => {
+            let message = format!(
+                "\"bfc\" pauses hosts flow by flow, which {transport} does not heed; write transport = \"bfc\""
+            );
+            Err(Complaint::new("scheme.queue", message))
+        }
+        _ if queue::is_bfc(queue) != queue::is_bfc(nic) || queue::is_bfc(queue) && queue != nic => {
+            let message = "hosts and switches have the same queue where that is \"bfc\"; leave nic out";
+            Err(Complaint::new("scheme.nic", message))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Hosts must heed pauses, and buffers be large enough for them.

@@ -316,7 +316,7 @@ fn check_scheme(case: &Case, workload: &Workload, rung: Fidelity) -> Result<(), 
     for queue in ["queue", "nic"].iter().filter_map(|key| case.scheme.optional_component(key)) {
         let why = if queue::credit_bytes(&queue).is_some() {
             "a link's credits depend on the next link's buffer"
-        } else if queue::pauses(&queue) {
+        } else if queue::pauses(&queue) || queue::is_bfc(&queue) {
             "a paused link pauses those before it, so that trees of links stand still together"
         } else if queue::trims_to_bytes(&queue).is_some() {
             "what comes of trimmed packets depends on the links behind"

@@ -158,6 +158,7 @@ impl Setting {
         let queries = workload.query_specs().map(|query| query.size_bytes.into());
         let smallest =
             trimmed.chain(queue::credit_bytes(queue)).chain(queue::pause_bytes(queue)).chain(queries);
+        let smallest = smallest.chain(queue::bfc_frame_bytes(queue));
         let smallest = smallest.chain(routing::notice_bytes(routing));
         // Samples are taken between windows, so under "steady" these are the same whatever is asked for.
         let is_steady = matches!(Fidelity::of(&self.case.run), Fidelity::Steady(_));

@@ -123,6 +123,31 @@ pub fn with_flow_control() -> BoxedStrategy<Json> {
         .boxed()
 }
 
+/// The same under backpressure flow control, which is between the transport and the queues of switches and hosts.
+pub fn with_backpressure() -> BoxedStrategy<Json> {
+    let of = |section: &'static str| {
+        let is_it = move |one: &&Component| one.section == section && one.kind == "bfc";
+        proptest::strategy::Union::new(registry::components().into_iter().filter(is_it).map(of_component))
+    };
+    // Queues that are shared, and pauses all the time, are what there is to go wrong.
+    let few =
+        (of("queue"), 1_u32..5, select(vec![0.02, 0.3, 1.5])).prop_map(|(queue, queues, pause_above)| {
+            let mut queue = if queue.is_object() { queue } else { json!({ "kind": queue }) };
+            (queue["queues"], queue["pause_above"]) = (json!(queues), json!(pause_above));
+            queue
+        });
+    (scenario(), of("transport"), prop_oneof![of("queue"), few])
+        .prop_map(|(mut scenario, transport, queue)| {
+            scenario.as_object_mut().expect("a scenario").remove("fault");
+            let scheme = scenario["scheme"][0].as_object_mut().expect("a scheme");
+            scheme.remove("nic");
+            scheme.insert("transport".to_owned(), transport);
+            scheme.insert("queue".to_owned(), queue);
+            scenario
+        })
+        .boxed()
+}
+
 /// Any component of a section. (Every section's first is the simplest to shrink to.)
 pub fn component(section: &'static str) -> BoxedStrategy<Json> {
     let all = registry::components().into_iter().filter(|component| component.section == section);

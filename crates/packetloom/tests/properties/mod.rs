@@ -148,6 +148,11 @@ fn so_do_ports_of_parts_with_flow_control() {
     obey_the_laws(&draw::with_flow_control(), DRAWN / 10, true);
 }
 
+#[test]
+fn so_does_backpressure() {
+    obey_the_laws(&draw::with_backpressure(), DRAWN / 10, true);
+}
+
 /// Of each transport that can carry jobs.
 const JOBS_DRAWN: u32 = 2;
 

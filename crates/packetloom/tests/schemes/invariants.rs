@@ -89,6 +89,7 @@ const SELECTIVE: &str =
     r#"{ kind = "credit-limiter", capacity = "20 packets", drop_unscheduled_above = "6KB" }"#;
 const SELECTIVE_FIFO: &str =
     r#"{ kind = "egress", aqm = "selective-drop", buffer = { kind = "private", capacity = "30KB" } }"#;
+const BACKPRESSURE: &str = r#"{ kind = "bfc", pause_above = 0.5 }"#;
 const MARKING: &str = r#"{ kind = "ecn", capacity = "60KB", mark_above = "10KB" }"#;
 const STRICT: &str = r#"{ kind = "classes", strict = 8, queue = "drop-tail", port = { kind = "ecn", capacity = "60KB", mark_above = "10KB" } }"#;
 const PFABRIC: &str = r#"{ kind = "pfabric", capacity = "22.5KB" }"#;
@@ -364,6 +365,8 @@ const HELD: &[Held] = &[
         r#"mss = "1460B", header = "40B", ack = "40B", rto = "1ms", variant = "mellanox", nack_is_cnp = true"#,
         May::LastRate,
     ),
+    Held { queue: BACKPRESSURE, ..rdma("bfc", GO_BACK_N, May::LinkFree) },
+    Held { queue: BACKPRESSURE, ..rdma("bfc", IRN, May::LinkFree) },
     rdma("timely", GO_BACK_N, May::LastRate),
     rdma(
         "timely",

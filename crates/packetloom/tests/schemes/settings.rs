@@ -151,6 +151,7 @@ pub const SETTINGS: &[Setting] = &[
     },
     Setting { flows: RDMA, ..on_rack("dcqcn", "cnp_interval = \"5us\"", MARKING) },
     Setting { variant: "pfc", flows: RDMA, others: "", ..on_rack("dcqcn", "cnp_interval = \"5us\"", PFC) },
+    Setting { flows: RDMA, others: "", ..on_rack("bfc", "", r#"{ kind = "bfc", pause_above = 0.5 }"#) },
     Setting { flows: RDMA, ..on_rack("timely", "t_low = \"5us\", min_rtt = \"10us\"", ENDLESS) },
     Setting { flows: RDMA, ..on_rack("hpcc", "", ENDLESS) },
     Setting { flows: RDMA, ..on_rack("powertcp", "", ENDLESS) },

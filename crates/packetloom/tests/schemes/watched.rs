@@ -194,6 +194,12 @@ impl<T: Scheme> Transport for Watched<T> {
         }
     }
 
+    fn paused(&mut self, flow: FlowId, is_paused: bool, context: &mut Context<'_, T::Header, T::Agent>) {
+        let now = context.now;
+        self.inner.paused(flow, is_paused, context);
+        self.note(now, Cause::Start);
+    }
+
     fn resumed(&mut self, context: &mut Context<'_, T::Header, T::Agent>) {
         let now = context.now;
         self.inner.resumed(context);

@@ -227,6 +227,14 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
         self.send(now, id, link_table);
     }
 
+    /// Sends a packet at a port that is open to it ([`Port::is_open`]), and shows it to the queue.
+    #[inline]
+    pub(in crate::engine) fn send_shown(&mut self, now: Time, id: PacketId, link_table: &mut LinkTable<H>) {
+        self.line.busy_until = now;
+        self.show_passing(now, id, link_table);
+        self.send(now, id, link_table);
+    }
+
     /// Shows a packet that goes past what waits to a queue that looks. Apart, so that other ports pay nothing for it.
     #[inline(never)]
     pub(super) fn show_passing(&mut self, now: Time, id: PacketId, link_table: &mut LinkTable<H>) {

@@ -1,6 +1,7 @@
 //! Link control: the messages that a switch exchanges with the far ends of its links.
 
 use super::Switch;
+use super::backpressure::Backpressure;
 use super::credits::Credits;
 use super::pauses::Pauses;
 use crate::engine::agent::PortAgent;
@@ -18,6 +19,8 @@ pub(in crate::engine) enum LinkControl {
     Credits(Credits),
     /// Links are paused while it has none.
     Pauses(Box<Pauses>),
+    /// Queues at their far ends are paused, one by one.
+    Backpressure(Box<Backpressure>),
 }
 
 impl LinkControl {
@@ -25,7 +28,7 @@ impl LinkControl {
     pub(super) fn pass<H>(&mut self, port: u32, packet: &mut Packet<H>) {
         match self {
             LinkControl::Credits(credits) => credits.pass(port, packet),
-            LinkControl::Pauses(_) => {}
+            LinkControl::Pauses(_) | LinkControl::Backpressure(_) => {}
         }
     }
 }
@@ -55,7 +58,9 @@ impl Switch {
                 link_table.remind_of_end((self.node, link), now, message, rate);
                 self.watch(now, link, class, ports, link_table);
             }
-            LinkMessage::PauseOver { .. } => self.deliver_message(now, link, message, ports, link_table),
+            LinkMessage::PauseOver { .. } | LinkMessage::Queue { .. } => {
+                self.deliver_message(now, link, message, ports, link_table);
+            }
             LinkMessage::Watchdog { class } => self.look_after(now, link, class, ports, link_table),
             LinkMessage::PauseEnds { class } => self.prolong(now, link, class, ports, link_table),
         }
@@ -147,6 +152,9 @@ impl Switch {
             Some(LinkControl::Credits(_)) => self.depart_with_credits(last, ports, link_table),
             Some(LinkControl::Pauses(_)) if self.departures.next_at() <= last => {
                 self.depart_with_pauses(last, ports, link_table);
+            }
+            Some(LinkControl::Backpressure(_)) => {
+                self.depart_backpressed(last, ports, link_table);
             }
             _ => {}
         }

@@ -1,0 +1,232 @@
+//! BFC, Backpressure Flow Control (Goyal et al., NSDI 2022): a switch's port has a set of physical queues, gives each
+//! active flow one that is empty, and has the hop before it pause the very queue that a flow comes from.
+//!
+//! The port's part is here: which queue a flow gets (`flows.rs`), whose turn it is, and which packets are one too many
+//! (`port.rs`). What they make a switch say to its links is in `engine/switch/backpressure.rs`. Hosts heed it flow by
+//! flow (`packetloom-rdma/src/bfc.rs`).
+//!
+//! Where each rule is from: A is the abstract of the paper; K is the paper as its specification here has it, from memory;
+//! C is the authors' simulator (BFC_NS3_NSDI2022: `qbb-net-device.cc`, `broadcom-egress-queue.cc`, `broadcom-node.*`);
+//! U is unspecified, and chosen here.
+//!
+//! | Rule | `variant = "paper"` | `variant = "bfc-ns3"` |
+//! |---|---|---|
+//! | physical queues | 32 (K) | 31: `QCOUNT 36`, five of which data does not use (C) |
+//! | flow ids of a port | 7200 (C) | 36 × 200 (C) |
+//! | a flow keeps its queue for | three hop round trips after its last packet (C, scaled) | 6 us (C) |
+//! | an empty queue | the next after the last given, not paused (K) | the first from a random one on (C) |
+//! | no empty queue | a random one (K) | the one that the flow id hashes to (C) |
+//! | turns | deficit round robin (K), a quantum of a full packet (U) | a packet each (C) |
+//! | paused above | 1.5 hop round trips' bytes / active queues (K, C) | the same (C) |
+//! | hop round trip | twice the latency, and a full packet (U) | 2 us (C) |
+//! | active queues | those with packets that are not paused, at least 1 (K, C) | the same (C) |
+//! | never one too many | a packet that is alone in its queue (U) | the only one of its flow here (C) |
+//! | PAUSE | at once (U) | by the microsecond (C) |
+//! | RESUME | at once (K, C) | the same (C) |
+//! | high-priority queue | class 0: control, and flows of one packet (K) | class 0: control (C) |
+//! | buffer | 12 MB (K) | without bound: the code admits all (C) |
+//!
+//! Unimplemented: the list of resumes at a limited rate of the paper's first version, of which the authors' simulator of
+//! 2022 has nothing; PFC beneath BFC, which the simulator switches off; and the simulator's PAUSE frames that say nothing
+//! new, one each microsecond and link, with 1024 bits for as many queues: here one says one queue.
+
+mod flows;
+mod port;
+#[cfg(test)]
+mod tests;
+
+use super::{Buffer, Built, Queue, Traits};
+use crate::narrow::{exact, saturated};
+use crate::spec::{ALWAYS, Complaint, Component, Fallback, Kind, Needs, Param, Registered, Values};
+use crate::units::Time;
+pub use port::{Bfc, COUNTED, Counted};
+
+const PAPER: &[Needs] = &[Needs::Is("variant", &["paper"])];
+
+const COMPONENT: Component = Component {
+    section: "queue",
+    kind: "bfc",
+    doc: "Backpressure Flow Control: a flow that is active at a switch's port has one of a few queues there, and once too much waits in it, the queue at the hop before is paused that the flow comes from. Queues take turns. Class 0 goes first and is never paused. At a host, it is the NIC, whose flows are paused one by one (transport = \"bfc\").",
+    source: "BFC (NSDI 2022)",
+    params: &[&[
+        Param::value(
+            "variant",
+            Kind::Choice(&["paper", "bfc-ns3"]),
+            "paper",
+            "Whose rules: the paper's, as far as they are known here, or those of its authors' simulator. They differ in which queue a flow gets, how queues take turns, which packet is never one too many, and in what is left out below.",
+            "packetloom",
+        ),
+        Param::optional(
+            "queues",
+            Kind::Count(1),
+            "The queues of a port, 128 at most. Left out: 32 (paper), 31 (bfc-ns3).",
+            "BFC (NSDI 2022), from memory: 32; BFC's simulator: QCOUNT 36, less five that data does not use",
+        ),
+        Param::value(
+            "flow_ids",
+            Kind::Count(1),
+            "7200",
+            "What flows are hashed to at a port. Flows of the same number share a queue.",
+            "BFC's simulator: hqCnt / pCnt, 36 queues x 200",
+        ),
+        Param::optional(
+            "hop_rtt",
+            Kind::Time,
+            "The round trip of a hop, as switches know it. Left out: twice the latency of the port's link, and the time of a full packet on it (paper); 2us (bfc-ns3).",
+            "packetloom; BFC's simulator: UpdatePauseState, 2 us",
+        ),
+        Param::value(
+            "pause_above",
+            Kind::Number(0.01, 1_000.0),
+            "1.5",
+            "A queue is too long that holds more than this many hop round trips' bytes at its share of the link, which is divided by the queues that hold packets and are not paused.",
+            "BFC's simulator: mark_up 1.5; BFC (NSDI 2022), from memory: the hop's round trip, and half of one",
+        ),
+        Param::optional(
+            "keeps_queue",
+            Kind::Time,
+            "How long a flow keeps its queue after its last packet. Left out: three hop_rtt (paper), 6us (bfc-ns3).",
+            "BFC's simulator: GetCentralArrayIndex, 6 us, where a hop's round trip is 2 us",
+        ),
+        Param::value(
+            "quantum",
+            Kind::Bytes,
+            "1048B",
+            "With variant = \"paper\": what a queue may send in a round.",
+            "packetloom: a full packet of 1000 B payload; BFC (NSDI 2022), from memory: deficit round robin",
+        )
+        .acts(PAPER),
+        Param::optional(
+            "pause_frame",
+            Kind::Bytes,
+            "Bytes of a PAUSE or RESUME on the wire. Left out: 64 B (paper), 156 B (bfc-ns3).",
+            "Ethernet's smallest frame; BFC's simulator: 6 B and 1024 bits, 20 B IPv4, 2 B PPP",
+        ),
+        Param::optional(
+            "pause_every",
+            Kind::Time,
+            "PAUSEs are sent at multiples of this time only. Left out: at once (paper), 1us (bfc-ns3). A RESUME is sent at once.",
+            "packetloom; BFC's simulator: CheckAndSendPause, 1 us",
+        ),
+        Param {
+            name: "buffer",
+            kind: Kind::Bytes,
+            default: Fallback::Absent,
+            doc: "What all ports of a switch share; data beyond it is dropped. Left out: 12MB (paper), any amount (bfc-ns3). At hosts nothing is dropped.",
+            source: "BFC (NSDI 2022), from memory: 12 MB; BFC's simulator: CheckIngressAdmission admits all",
+            acts: ALWAYS,
+        },
+    ]],
+    check,
+};
+
+/// The queue.
+pub const QUEUE: Registered<Queue> = Registered {
+    component: COMPONENT,
+    factory: Queue {
+        most_bytes: |values, _| buffer_bytes(values),
+        is_sized_by_design: |_| true,
+        levels: |_| 2,
+        traits: |_| Traits { shares_buffer: true, shares_unevenly: true, keeps_order: true, ..Traits::NONE },
+        ..Queue::new(|values| Built::Held(Buffer::Bfc(Box::new(Bfc::build(values)))))
+    },
+};
+
+/// The most queues that a port has: one word says which hold packets.
+const MOST_QUEUES: u64 = 128;
+
+fn check(values: &Values) -> Result<(), Complaint> {
+    if values.optional_count("queues").is_some_and(|queues| queues > MOST_QUEUES) {
+        return Err(Complaint::new("queues", format!("write {MOST_QUEUES} at most")));
+    }
+    if values.count("flow_ids") > 1 << 24 {
+        return Err(Complaint::new("flow_ids", "write 16777216 at most"));
+    }
+    if values.optional_bytes("pause_frame").is_some_and(|bytes| !(1..=65_535).contains(&bytes)) {
+        return Err(Complaint::new("pause_frame", "write a size from 1B to 65535B"));
+    }
+    if !(64..=1 << 30).contains(&values.bytes("quantum")) {
+        return Err(Complaint::new("quantum", "write a size from 64B to 1GB"));
+    }
+    for key in ["hop_rtt", "pause_every"] {
+        if values.optional_time(key) == Some(Time::ZERO) {
+            return Err(Complaint::new(key, "write a time above zero, such as \"1us\", or leave it out"));
+        }
+    }
+    Ok(())
+}
+
+/// Whether a queue has the rules of the authors' simulator.
+fn is_ns3(values: &Values) -> bool {
+    values.text("variant") == "bfc-ns3"
+}
+
+/// What the rules of the two variants have where a parameter is left out.
+fn by_variant<T>(values: &Values, written: Option<T>, paper: T, ns3: T) -> T {
+    written.unwrap_or(if is_ns3(values) { ns3 } else { paper })
+}
+
+/// Whether a queue is this one.
+pub fn is_bfc(queue: &Values) -> bool {
+    queue.kind == COMPONENT.kind
+}
+
+/// The size of the frames by which switches with this queue pause queues, if it is this one.
+pub fn frame_bytes(queue: &Values) -> Option<u64> {
+    is_bfc(queue).then(|| by_variant(queue, queue.optional_bytes("pause_frame"), 64, 156))
+}
+
+/// At multiples of what time it pauses; zero: at any.
+pub fn pause_every(queue: &Values) -> Time {
+    by_variant(queue, queue.optional_time("pause_every"), Time::ZERO, Time::from_us(1))
+}
+
+/// What all ports of a switch with this queue share; `None`: any amount.
+pub fn buffer_bytes(queue: &Values) -> Option<u64> {
+    match queue.optional_bytes("buffer") {
+        None if is_ns3(queue) => None,
+        written => Some(written.unwrap_or(12_000_000)),
+    }
+}
+
+/// The rules of a port.
+#[derive(Clone, Copy, Debug)]
+struct Rules {
+    /// Those of the authors' simulator.
+    is_ns3: bool,
+    queues: u32,
+    flow_ids: u64,
+    /// `None`: as the port's place in the network says.
+    hop_rtt: Option<Time>,
+    /// Out of 2^20.
+    pause_above_q20: u64,
+    /// `None`: three hop round trips.
+    keeps_queue: Option<Time>,
+    /// What a queue may send in a round; 0: a packet.
+    quantum_bytes: u32,
+}
+
+impl Rules {
+    fn of(values: &Values) -> Rules {
+        let is_ns3 = is_ns3(values);
+        Rules {
+            is_ns3,
+            queues: exact::<u32>(by_variant(values, values.optional_count("queues"), 32, 31)),
+            flow_ids: values.count("flow_ids"),
+            hop_rtt: by_variant(
+                values,
+                values.optional_time("hop_rtt").map(Some),
+                None,
+                Some(Time::from_us(2)),
+            ),
+            pause_above_q20: saturated(values.number("pause_above") * f64::from(1 << 20)),
+            keeps_queue: by_variant(
+                values,
+                values.optional_time("keeps_queue").map(Some),
+                None,
+                Some(Time::from_us(6)),
+            ),
+            quantum_bytes: if is_ns3 { 0 } else { exact::<u32>(values.bytes("quantum")) },
+        }
+    }
+}
