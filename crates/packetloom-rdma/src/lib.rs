@@ -125,7 +125,7 @@ struct Sender<C> {
 /// A flow at its receiver.
 struct Receiver<W> {
     arrivals: Arrivals,
-    /// The last packet that came.
+    /// The last packet that came; the first, where every one is answered at once.
     last: Answered<W>,
 }
 
@@ -625,7 +625,9 @@ impl<C: Control> Rdma<C> {
             self.receivers.insert(flow, new);
         }
         let Some(receiver) = self.receivers.get_mut(flow) else { return };
-        receiver.last = answered;
+        if config.ack_every > 1 {
+            receiver.last = answered;
+        }
         let (seq, last, requests_ack, marked) =
             (header.seq, header.last, header.requests_ack, packet.congestion_experienced);
         if let Some(quiet) = &self.quiet {

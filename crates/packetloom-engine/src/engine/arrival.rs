@@ -43,6 +43,12 @@ impl Arrival {
         Time(window_start.as_ps() + (self.order >> LINK_BITS))
     }
 
+    /// Whether another of the same window arrives at the same instant.
+    #[inline]
+    pub(super) fn is_with(&self, other: Arrival) -> bool {
+        self.order >> LINK_BITS == other.order >> LINK_BITS
+    }
+
     /// The link that it comes by, among those of the node.
     #[inline]
     pub(super) fn link(&self, window_start: Time) -> u32 {
@@ -51,7 +57,7 @@ impl Arrival {
 }
 
 /// Where more arrive at a node in a window, one that is out of order may have far to go.
-const MANY: usize = 64;
+const MANY: usize = 160;
 
 /// Puts arrivals in order that nearly are.
 #[inline]

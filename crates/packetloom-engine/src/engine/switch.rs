@@ -4,6 +4,7 @@ mod backpressure;
 mod balance;
 mod credits;
 mod departures;
+mod lazy;
 mod link_control;
 mod measures;
 mod pauses;
@@ -26,6 +27,7 @@ pub(super) use backpressure::Backpressure;
 pub(super) use balance::Balance;
 pub(super) use credits::{Credits, Returns};
 use departures::Departures;
+use lazy::Arriving;
 pub(super) use link_control::LinkControl;
 pub(super) use pauses::{PauseSettings, Pauses};
 use smallvec::SmallVec;
@@ -66,6 +68,8 @@ pub(super) struct Switch {
     ties: Option<Ties>,
     /// Whether it pauses links, and beyond that only forwards.
     only_pauses: bool,
+    /// Whether it serves its ports lazily while its buffer stays quiet.
+    may_be_lazy: bool,
     /// Whether it only forwards: it has no pool, no link control, no balancer and no order of its own for packets
     /// of one instant, records no paths, returns no headers, and does not cut through.
     is_plain: bool,
@@ -76,6 +80,9 @@ pub(super) type Routed = Vec<(PacketId, u32)>;
 
 /// From how many arrivals on it pays to look up the ports first.
 const MANY: usize = 2;
+
+/// How many arrivals ahead packets are prefetched at switches that follow what waits.
+const AHEAD: usize = 6;
 
 /// What a cut-through switch must know not to send what has not arrived.
 pub(super) struct CutThrough {
@@ -102,8 +109,10 @@ impl Switch {
         let stores_and_forwards = !returns && traces_from.is_none() && cut_through.is_none();
         let is_plain = has_no_feedback && stores_and_forwards && ties.is_none();
         let pauses = matches!(control, Some(LinkControl::Pauses(_)));
+        let only_pauses = pauses && pool.is_none() && balance.is_none() && stores_and_forwards;
         Switch {
-            only_pauses: pauses && pool.is_none() && balance.is_none() && stores_and_forwards,
+            only_pauses,
+            may_be_lazy: only_pauses && lazy::allows(control.as_ref()),
             is_plain,
             router,
             ports,
@@ -179,7 +188,13 @@ impl Switch {
         if self.is_plain && !A::ACTIVE {
             self.forward_plainly(arrivals, routed, ports, link_table);
         } else if self.control.is_some() || self.balance.is_some() {
-            reminders = self.run_in_order((start, end), (arrivals, routed), ports, link_table);
+            let arriving = self.route_all(arrivals, routed, &link_table.packets, ports);
+            reminders = arriving.reminders;
+            if self.may_be_lazy && self.stays_quiet(arriving) {
+                self.run_lazily((start, end), (arrivals, routed), ports, link_table);
+            } else {
+                self.run_in_order((start, end), (arrivals, routed), ports, link_table);
+            }
         } else if self.ties.is_some() {
             self.forward_in_turn(start, arrivals, ports, link_table);
         } else {
@@ -198,18 +213,16 @@ impl Switch {
 
     /// Forwards packets, and lets others leave, in order of time, as those who count both have to, and balancers,
     /// who look at queues. Where departures come first at an instant they are done with before the arrivals of that
-    /// instant. Returns how many of the arrivals were only reminders.
+    /// instant.
     #[inline(never)]
     fn run_in_order<H: Copy + Default, A: PortAgent<H>>(
         &mut self,
         (start, end): (Time, Time),
-        (arrivals, routed): (&[Arrival], &mut Routed),
+        (arrivals, mut routed): (&[Arrival], &[(PacketId, u32)]),
         ports: &mut [Port<H, A>],
         link_table: &mut LinkTable<H>,
-    ) -> u64 {
+    ) {
         let joins_first = matches!(self.control, Some(LinkControl::Pauses(_) | LinkControl::Backpressure(_)));
-        let reminders = self.route_all(arrivals, routed, &link_table.packets, ports);
-        let mut routed = routed.as_slice();
         for together in arrivals.chunk_by(|one, other| one.at(start) == other.at(start)) {
             let (outs, rest) = routed.split_at(together.len());
             routed = rest;
@@ -249,7 +262,6 @@ impl Switch {
         self.schedule_update(link_table);
         self.schedule_pauses(link_table);
         self.schedule_departure(link_table);
-        reminders
     }
 
     /// Forwards packets, those of one instant in an order of their own.
@@ -283,20 +295,23 @@ impl Switch {
         ties.order(together.iter().map(of))
     }
 
-    /// Finds and prefetches the ports of all arrivals; returns how many are only reminders. Messages are not
-    /// routed. A balancer decides later, when it can see the queues.
+    /// Finds and prefetches the ports of all arrivals; returns what they are. Messages are not routed. A balancer decides
+    /// later, when it can see the queues.
     fn route_all<H: Copy + Default, A: PortAgent<H>>(
         &mut self,
         arrivals: &[Arrival],
         routed: &mut Routed,
         packets: &Packets<H>,
         ports: &[Port<H, A>],
-    ) -> u64 {
-        let mut reminders = 0;
+    ) -> Arriving {
+        let mut arriving = Arriving::default();
         routed.clear();
-        for &Arrival { id, .. } in arrivals {
+        for (nth, &Arrival { id, .. }) in arrivals.iter().enumerate() {
+            if let Some(later) = arrivals.get(nth + AHEAD) {
+                packets.prefetch(later.id);
+            }
             let packet = packets.get(id);
-            reminders += u64::from(LinkMessage::is_reminder(packet));
+            arriving.count(packet);
             let is_routed_now = packet.kind != Kind::Link && self.balance.is_none();
             let out = if is_routed_now { self.router.port_for(packet) } else { 0 };
             ports[out as usize].prefetch();
@@ -305,7 +320,7 @@ impl Switch {
         if arrivals.len() >= MANY {
             routed.iter().for_each(|&(_, out)| ports[out as usize].prefetch_shared());
         }
-        reminders
+        arriving
     }
 
     /// Forwards packets where switches do nothing else. Where many arrive, the ports for all of them are found

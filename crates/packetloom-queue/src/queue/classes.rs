@@ -136,7 +136,7 @@ fn most_bytes(values: &Values, packet_bytes: u64) -> Option<u64> {
 const MOST_IN_RING: u64 = 64;
 
 /// More classes than a packet's field can number.
-pub(super) const MOST_CLASSES: u64 = 256;
+pub(super) const MOST_CLASSES: u64 = u64::BITS as u64 * WORDS as u64;
 
 fn check(values: &Values) -> Result<(), Complaint> {
     let weights = values.optional_list("weights").map(|weights| weights.len() as u64);
@@ -178,13 +178,21 @@ fn is_rule(queue: &Values) -> bool {
 struct Class {
     quantum_bytes: i64,
     balance_bytes: i64,
+    /// What waits in its buffer, kept here so that the other classes' buffers are not looked at.
+    queued: Occupancy,
     buffer: Buffer,
 }
+
+/// A word has a bit for each of so many classes; there are so many words.
+const WORD: usize = u64::BITS as usize;
+const WORDS: usize = 4;
 
 /// The classes of a port.
 #[derive(Clone, Debug)]
 pub struct Classes {
     classes: Vec<Class>,
+    /// The classes in which anything waits, a bit for each.
+    waiting: [u64; WORDS],
     is_strict: bool,
     /// The rule for all classes together, and whether it marks between switches alone.
     port: Admission,
@@ -202,7 +210,12 @@ impl Classes {
     /// Empty classes.
     pub fn build(values: &Values) -> Classes {
         let inner = values.component("queue");
-        let class = |quantum_bytes| Class { quantum_bytes, balance_bytes: 0, buffer: Buffer::build(&inner) };
+        let class = |quantum_bytes| Class {
+            quantum_bytes,
+            balance_bytes: 0,
+            queued: Occupancy::default(),
+            buffer: Buffer::build(&inner),
+        };
         let weighted = |weight: &Value| {
             let &Value::Count(weight) = weight else { panic!("a weight is {weight:?}") };
             class(narrow::<i64>(weight) * QUANTUM_BYTES)
@@ -213,6 +226,7 @@ impl Classes {
                 Some(classes) => (0..classes).map(|_| class(0)).collect(),
                 None => values.list("weights").iter().map(weighted).collect(),
             },
+            waiting: [0; WORDS],
             is_strict: strict.is_some(),
             port: values.optional_component("port").map_or(Admission::UNLIMITED, |port| super::rule(&port)),
             marks_between_switches: values.text("port_marks") == BETWEEN_SWITCHES,
@@ -241,32 +255,54 @@ impl Classes {
     }
 
     fn take_first<H: Copy + Default>(&mut self, env: &mut Env<'_, H>) -> Option<PacketId> {
-        while let Some(waiting) = self.classes.iter().position(|class| class.buffer.queued().packets > 0) {
-            if let Some(id) = self.take_from(waiting, env) {
+        while let Some(word) = self.waiting.iter().position(|&word| word != 0) {
+            let first = word * WORD + self.waiting[word].trailing_zeros() as usize;
+            if let Some(id) = self.take_from(first, env) {
                 return Some(id);
             }
         }
         None
     }
 
-    /// The next packet of a class, which may drop others before, or all.
+    /// Counts what waits in a class that has changed, of which all was counted before.
+    #[inline]
+    fn recount(&mut self, number: usize) {
+        let class = &mut self.classes[number];
+        let now = class.buffer.queued();
+        let before = std::mem::replace(&mut class.queued, now);
+        self.queued.bytes = self.queued.bytes + now.bytes - before.bytes;
+        self.queued.packets = self.queued.packets + now.packets - before.packets;
+        self.note_waiting(number);
+    }
+
+    #[inline]
+    fn note_waiting(&mut self, number: usize) {
+        let bit = 1 << (number % WORD);
+        let word = &mut self.waiting[number / WORD];
+        *word = if self.classes[number].queued.packets > 0 { *word | bit } else { *word & !bit };
+    }
+
+    /// The next packet of a class, which may drop others before, or all. It counts as waiting until it is sent.
     fn take_from<H: Copy + Default>(&mut self, class: usize, env: &mut Env<'_, H>) -> Option<PacketId> {
-        let buffer = &mut self.classes[class].buffer;
-        let before = buffer.queued();
+        let Class { buffer, queued, .. } = &mut self.classes[class];
+        if let Buffer::HeldFifo(fifo) = buffer {
+            let id = fifo.take(env)?;
+            queued.remove(env.packets.get(id).size_bytes);
+            self.note_waiting(class);
+            return Some(id);
+        }
         let taken = buffer.take(env);
-        let left = taken.map_or_else(Occupancy::default, |id| Occupancy {
-            bytes: env.packets.get(id).size_bytes.into(),
-            packets: 1,
-        }) + buffer.queued();
-        self.queued.bytes -= before.bytes - left.bytes;
-        self.queued.packets -= before.packets - left.packets;
+        self.recount(class);
+        if let Some(id) = taken {
+            self.queued.add(env.packets.get(id).size_bytes);
+        }
         taken
     }
 
     fn take_in_turn<H: Copy + Default>(&mut self, env: &mut Env<'_, H>) -> Option<PacketId> {
         while self.in_classes() > 0 {
             let class = &mut self.classes[self.turn];
-            if class.buffer.queued().packets == 0 {
+            if class.queued.packets == 0 {
                 class.balance_bytes = class.balance_bytes.min(0);
             } else {
                 if !self.served {
@@ -309,14 +345,19 @@ impl Holds for Classes {
         let marks = verdict == Verdict::Mark && packet.is_ecn_capable();
         packet.congestion_experienced |= marks;
         let last = self.classes.len() - 1;
-        let class = &mut self.classes[usize::from(packet.class).min(last)];
-        let before = class.buffer.queued();
+        let class = usize::from(packet.class).min(last);
         // The classes decide what goes when, so nothing is booked.
-        let joined = class.buffer.put(id, None, env);
+        let size_bytes = packet.size_bytes;
+        let Class { buffer, queued, .. } = &mut self.classes[class];
+        let joined = buffer.put(id, None, env);
         env.counts.marks += u64::from(marks);
-        let after = class.buffer.queued();
-        self.queued.bytes = self.queued.bytes + after.bytes - before.bytes;
-        self.queued.packets = self.queued.packets + after.packets - before.packets;
+        if joined == Joined::Waits && matches!(buffer, Buffer::HeldFifo(_)) {
+            queued.add(size_bytes);
+            self.queued.add(size_bytes);
+            self.note_waiting(class);
+        } else {
+            self.recount(class);
+        }
         joined
     }
 
@@ -335,7 +376,7 @@ impl Holds for Classes {
 
     fn classes(&self, mut visit: impl FnMut(usize, u64, Option<u64>)) {
         for (number, class) in self.classes.iter().enumerate() {
-            visit(number, class.buffer.queued().bytes, None);
+            visit(number, class.queued.bytes, None);
         }
     }
 

@@ -60,6 +60,7 @@ impl Holds for HeldFifo {
         self.waiting.iter(packets)
     }
 
+    #[inline]
     fn queued(&self) -> Occupancy {
         self.waiting.queued()
     }

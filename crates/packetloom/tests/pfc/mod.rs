@@ -1,5 +1,6 @@
 //! Priority flow control through the whole simulator: what is lossless loses nothing, and what pauses do to others.
 
+mod lazy;
 mod limits;
 mod parts;
 mod slow_receivers;

@@ -220,7 +220,7 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
     }
 
     /// Sends a packet at a port that is open to it, and whose queue does not look at it.
-    #[inline]
+    #[inline(always)]
     pub(in crate::engine) fn send_at_once(&mut self, now: Time, id: PacketId, link_table: &mut LinkTable<H>) {
         debug_assert!(self.is_open_unseen(now, link_table.packets.get(id)), "something is before it");
         self.line.busy_until = now;

@@ -100,6 +100,29 @@ impl Pauses {
         ports[fullest as usize].paused().and_then(|paused| paused.origin(class)).map_or(here, passed_on)
     }
 
+    /// Whether a packet has to be put in order that arrives alone, too, because that counts later.
+    pub(super) fn orders_all(&self) -> bool {
+        matches!(self.ties, Ties::Ns3 { .. })
+    }
+
+    /// The order in which arrivals of the same instant are taken: link by link.
+    pub(super) fn turns<H: Copy + Default>(
+        &mut self,
+        together: &[Arrival],
+        window_start: Time,
+        packets: &mut Packets<H>,
+    ) -> SmallVec<[usize; 8]> {
+        let carries_plans = self.orders_all();
+        let of = |arrival: &Arrival| {
+            let packet = packets.get_mut(arrival.id);
+            let has_plan = carries_plans && packet.kind == Kind::Data;
+            // Switches further on know nothing of the host's plan.
+            let planned_ago = if has_plan { std::mem::take(&mut packet.priority) } else { 0 };
+            Tied { link: arrival.link(window_start), size_bytes: packet.size_bytes, planned_ago }
+        };
+        self.ties.order(together.iter().map(of))
+    }
+
     /// The switch, in the topology.
     pub(in crate::engine) fn node(&self) -> u32 {
         self.node
@@ -135,16 +158,10 @@ impl Switch {
         window_start: Time,
         packets: &mut Packets<H>,
     ) -> SmallVec<[usize; 8]> {
-        let Some(pauses) = self.pauses_mut() else { return self.own_turns(together, window_start, packets) };
-        let carries_plans = matches!(pauses.ties, Ties::Ns3 { .. });
-        let of = |arrival: &Arrival| {
-            let packet = packets.get_mut(arrival.id);
-            let has_plan = carries_plans && packet.kind == Kind::Data;
-            // Switches further on know nothing of the host's plan.
-            let planned_ago = if has_plan { std::mem::take(&mut packet.priority) } else { 0 };
-            Tied { link: arrival.link(window_start), size_bytes: packet.size_bytes, planned_ago }
-        };
-        pauses.ties.order(together.iter().map(of))
+        match self.pauses_mut() {
+            Some(pauses) => pauses.turns(together, window_start, packets),
+            None => self.own_turns(together, window_start, packets),
+        }
     }
 
     /// Puts a packet straight onto its link if that is free and the buffer is not concerned. Returns whether it did.

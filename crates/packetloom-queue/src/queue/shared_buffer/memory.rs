@@ -69,6 +69,12 @@ pub struct Memory {
     /// What each link has there, class by class, so that those of the few classes in use lie together.
     charges: Vec<Charge>,
     lossless_drops: u64,
+    /// How many links have a class that is paused.
+    paused_links: u32,
+    /// Of all links and classes together.
+    headroom_used: u64,
+    /// The smallest of the links' alphas.
+    least_alpha_q16: u64,
 }
 
 fn q16(alpha: f64) -> u64 {
@@ -77,10 +83,10 @@ fn q16(alpha: f64) -> u64 {
 
 impl Memory {
     /// An empty buffer of a switch with links of these rates and headroom; `queue`: what [`super::pfc`] says of it.
-    pub fn build(queue: &Values, links: &[(Rate, u64)], host_rate: Rate) -> Memory {
+    pub fn build(queue: &Values, links_in: &[(Rate, u64)], host_rate: Rate) -> Memory {
         let alpha = queue.optional_number("alpha").unwrap_or_else(|| by_mmu(queue, 0.125, 0.0625));
         let by_rate = queue.optional_flag("alpha_by_rate").unwrap_or_else(|| by_mmu(queue, true, false));
-        let headroom: Vec<u64> = links.iter().map(|(_, headroom)| *headroom).collect();
+        let headroom: Vec<u64> = links_in.iter().map(|(_, headroom)| *headroom).collect();
         let ingress = |&(rate, headroom_limit): &(Rate, u64)| {
             let times = if by_rate { doublings(rate, host_rate) } else { 0 };
             let most = alpha.max(1.0);
@@ -91,6 +97,7 @@ impl Memory {
                 paused: 0,
             }
         };
+        let links: Vec<Ingress> = links_in.iter().map(ingress).collect();
         let egress_alpha = queue.optional_number("egress_alpha").or_else(|| by_mmu(queue, None, Some(1.0)));
         let offset = by_mmu(queue, 3_072, saturated::<u64>(16.0 * alpha));
         Memory {
@@ -105,9 +112,12 @@ impl Memory {
             pause_above: queue.optional_bytes("pause_above"),
             lossless: lossless(queue),
             used: 0,
-            links: links.iter().map(ingress).collect(),
             charges: vec![Charge::default(); links.len() * CLASSES],
             lossless_drops: 0,
+            paused_links: 0,
+            headroom_used: 0,
+            least_alpha_q16: links.iter().map(|link| link.alpha_q16).min().unwrap_or(0),
+            links,
         }
     }
 
@@ -198,8 +208,47 @@ impl Memory {
     }
 
     fn note(&mut self, link: usize, signals: Signals) -> Signals {
-        self.links[link].paused = (self.links[link].paused | signals.pause) & !signals.resume;
+        let paused = &mut self.links[link].paused;
+        let was_paused = *paused != 0;
+        *paused = (*paused | signals.pause) & !signals.resume;
+        self.paused_links = self.paused_links + u32::from(*paused != 0) - u32::from(was_paused);
         signals
+    }
+
+    /// Whether it can be that nothing pauses or resumes a link for a while, see [`Memory::stays_quiet`].
+    pub fn may_be_quiet(&self) -> bool {
+        self.sharing == Sharing::Thresholds && self.egress_limit.is_none()
+    }
+
+    /// Whether no link is paused, and none will be while so many bytes arrive of these classes, whatever link they come
+    /// by and whatever leaves meanwhile. What is charged and discharged then comes to the same in any order.
+    #[inline]
+    pub fn stays_quiet(&self, arriving_bytes: u64, classes: u8) -> bool {
+        // No link has more beyond its reserve than all links have of the shared part.
+        let used = self.used + arriving_bytes;
+        let free = self.shared_limit.saturating_sub(used);
+        let threshold = match self.pause_above {
+            Some(bytes) => bytes.min(free),
+            None => narrow::<u64>((u128::from(free) * u128::from(self.least_alpha_q16)) >> 16),
+        };
+        (self.paused_links, self.headroom_used) == (0, 0) && classes & !self.lossless == 0 && used < threshold
+    }
+
+    /// A packet of a charged class came by a link, and the buffer stays quiet.
+    #[inline]
+    pub fn arrive_quietly(&mut self, link: u32, class: u8, size_bytes: u16) {
+        let reserve = self.reserve;
+        let charge = self.charge_mut(link as usize, class_in(class));
+        let before = charge.bytes.saturating_sub(reserve);
+        charge.bytes += u64::from(size_bytes);
+        let after = charge.bytes.saturating_sub(reserve);
+        self.used += after - before;
+    }
+
+    /// A packet that came by a link has left, and the buffer stays quiet.
+    #[inline]
+    pub fn leave_quietly(&mut self, link: u32, class: u8, size_bytes: u16) {
+        self.discharge_by_threshold(link as usize, class_in(class), u64::from(size_bytes));
     }
 
     /// The links into the switch, by their numbers there.
@@ -274,6 +323,7 @@ impl Memory {
             charge.bytes = with_it;
         } else if with_it - reserve > threshold && is_lossless {
             charge.headroom += size;
+            self.headroom_used += size;
         } else {
             charge.bytes = with_it;
             self.used += size.min(with_it - reserve);
@@ -289,6 +339,7 @@ impl Memory {
         let from_shared = rest.min(charge.bytes.saturating_sub(reserve));
         charge.bytes -= rest;
         self.used -= from_shared;
+        self.headroom_used -= from_headroom;
     }
 
     fn charge_to_pool(&mut self, link: usize, class: usize, size: u64) {

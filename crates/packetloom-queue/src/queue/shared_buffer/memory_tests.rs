@@ -244,3 +244,54 @@ fn what_passes_would_have_come_and_gone_without_a_trace() {
         assert!(not > 1_000, "{mmu}: {passed} passed, {not} did not");
     }
 }
+
+/// What arrives and leaves while no link can be paused: in any order it comes to the same, and nothing is signalled.
+#[test]
+fn while_it_stays_quiet_nothing_is_signalled_whatever_leaves_first() {
+    let mut random = Stream::new(5, Purpose::Queue, 0);
+    let others = [vec![], vec![("pause_above", Value::Bytes(400_000))]];
+    let mut quiet_rounds = 0;
+    for others in &others {
+        let new = || memory("hpcc-ns3", 9_000_000, 100_000, &[LINK; 4], others);
+        let (mut exact, mut lazy) = (new(), new());
+        let mut inside: Vec<(u32, u16)> = Vec::new();
+        for round in 0..4_000 {
+            let arriving: Vec<(u32, u16)> = (0..random.below(12))
+                .map(|_| (random.below(4), 1_000 + (random.below(8_000) as u16)))
+                .collect();
+            let bytes = arriving.iter().map(|&(_, size)| u64::from(size)).sum();
+            let is_quiet = lazy.stays_quiet(bytes, 1 << 3);
+            quiet_rounds += u32::from(is_quiet);
+            // The buffer fills, then empties, so that it is quiet at times.
+            let most = if round / 200 % 2 == 0 { 8 } else { 24 };
+            let leaving: Vec<_> = (0..random.below(most).min(inside.len() as u32))
+                .map(|_| inside.swap_remove(random.below(inside.len() as u32) as usize))
+                .collect();
+            let mut taken = Vec::new();
+            for (link, size) in arriving {
+                let (has_room, signals) = exact.arrive(link, 3, size, 0);
+                if is_quiet {
+                    assert_eq!((has_room, signals), (true, Signals::default()));
+                } else {
+                    assert_eq!(lazy.arrive(link, 3, size, 0), (has_room, signals));
+                }
+                taken.extend(has_room.then_some((link, size)));
+            }
+            for &(link, size) in &leaving {
+                let signals = exact.leave(link, 3, size);
+                assert!(!is_quiet || signals == Signals::default());
+                if is_quiet {
+                    lazy.leave_quietly(link, 3, size);
+                } else {
+                    assert_eq!(lazy.leave(link, 3, size), signals);
+                }
+            }
+            if is_quiet {
+                taken.iter().for_each(|&(link, size)| lazy.arrive_quietly(link, 3, size));
+            }
+            inside.extend(taken);
+            assert_eq!(format!("{lazy:?}"), format!("{exact:?}"), "round {round}");
+        }
+    }
+    assert!((1_000..7_000).contains(&quiet_rounds), "{quiet_rounds} of 8,000 rounds are quiet");
+}

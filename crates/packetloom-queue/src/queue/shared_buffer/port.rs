@@ -26,6 +26,8 @@ pub struct SharedPort {
     served: u32,
     /// PAUSE and RESUME frames: they go before all else, and wait for nothing but the frame in service.
     frames: List,
+    /// What waits altogether.
+    queued: Occupancy,
     last: Option<Departure>,
     classes: [List; CLASSES],
     marking: Marking,
@@ -41,6 +43,7 @@ impl SharedPort {
             waiting: 0,
             served: 0,
             frames: List::default(),
+            queued: Occupancy::default(),
             last: None,
             classes: Default::default(),
             marking: Marking::Never,
@@ -63,6 +66,7 @@ impl SharedPort {
     /// Takes a packet in.
     fn push_back<H: Copy + Default>(&mut self, id: PacketId, packets: &mut Packets<H>) {
         let packet = packets.get(id);
+        self.queued.add(packet.size_bytes);
         if packet.kind == Kind::Link {
             return self.frames.push_back(id, packets);
         }
@@ -79,10 +83,12 @@ impl SharedPort {
     ) -> Option<PacketId> {
         self.last = None;
         if let Some(frame) = self.frames.pop_front(packets) {
+            self.queued.remove(packets.get(frame).size_bytes);
             return Some(frame);
         }
         let class = self.next()?;
         let id = self.classes[class].pop_front(packets)?;
+        self.queued.remove(packets.get(id).size_bytes);
         let left = self.classes[class].queued();
         if left.packets == 0 {
             self.waiting &= !(1 << class);
@@ -133,11 +139,14 @@ impl Holds for SharedPort {
 
     #[inline]
     fn queued(&self) -> Occupancy {
-        self.classes.iter().fold(self.frames.queued(), |all, class| all + class.queued())
+        self.queued
     }
 
     #[inline]
     fn unbooked(&self) -> Occupancy {
+        if self.paused.bits() == 0 {
+            return self.queued;
+        }
         let may_go = |class: &usize| self.paused.bits() >> class & 1 == 0;
         let classes = (0..CLASSES).filter(may_go).map(|class| self.classes[class].queued());
         classes.fold(self.frames.queued(), |all, class| all + class)
@@ -189,7 +198,10 @@ impl Holds for SharedPort {
         self.paused.give_up(class);
         let class = class_in(class);
         self.waiting &= !(1 << class);
-        std::iter::from_fn(|| self.classes[class].pop_front(env.packets)).collect()
+        let given_up: Vec<PacketId> =
+            std::iter::from_fn(|| self.classes[class].pop_front(env.packets)).collect();
+        given_up.iter().for_each(|&id| self.queued.remove(env.packets.get(id).size_bytes));
+        given_up
     }
 
     fn receive_message(&mut self, now: Time, message: LinkMessage) {
