@@ -18,7 +18,7 @@ EXPERIMENTS = (
     Experiment("initial-window", "initial-window.toml", quick=("run.flows=500",), tiny="20ms"),
     Experiment("flow-size", "flow-size.toml", quick=("run.flows=500",), tiny="5ms"),
     Experiment("arrival-rate", "arrival-rate.toml", quick=("run.flows=1000",), tiny="5ms"),
-    Experiment("web-search", "web-search.toml", quick=("run.duration=200ms",), full=(), tiny="5ms"),
+    Experiment("web-search", "web-search.toml", quick=("run.duration=200ms", "run.loads=[0.5]"), full=(), tiny="5ms"),
     Experiment("incast", "incast.toml", tiny="100ms"),
     Experiment("outcast", "outcast.toml", tiny="50ms"),
     Experiment("priorities", "priorities.toml", quick=(THREE_SEEDS,), tiny="20ms"),
