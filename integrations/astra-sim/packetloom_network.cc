@@ -1,8 +1,6 @@
 #include "packetloom_network.hh"
 
-#include "astra_time.hh"
-
-#include <string>
+#include "astra.hh"
 
 namespace packetloom {
 
@@ -10,9 +8,6 @@ namespace {
 
 /// Tags are any `int` of ASTRA-sim's.
 std::uint64_t tag_of(int tag) { return static_cast<std::uint32_t>(tag); }
-
-/// A rank that is not one becomes a host that is not one, which the session refuses.
-std::uint32_t host_of(int rank) { return static_cast<std::uint32_t>(rank); }
 
 }  // namespace
 
@@ -34,13 +29,7 @@ int PacketloomNetwork::sim_recv(void*, std::uint64_t count, int, int src, int ta
 }
 
 void PacketloomNetwork::sim_schedule(AstraSim::timespec_t delta, void (*fun_ptr)(void*), void* fun_arg) {
-    const auto delay_ps = picoseconds(delta);
-    if (!delay_ps) {
-        job_.session.refuse("sim_schedule: a delay of " + std::to_string(delta.time_val) + " of unit " +
-                            std::to_string(delta.time_res));
-        return;
-    }
-    job_.session.schedule(*delay_ps, [fun_ptr, fun_arg] { fun_ptr(fun_arg); });
+    schedule_after(job_.session, delta, fun_ptr, fun_arg);
 }
 
 AstraSim::timespec_t PacketloomNetwork::sim_get_time() {

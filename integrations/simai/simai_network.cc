@@ -1,13 +1,12 @@
 #include "simai_network.hh"
 
-#include "astra_time.hh"
+#include "astra.hh"
 #include "send_delay.hh"
 
 #include "astra-sim/system/RecvPacketEventHadndlerData.hh"
 #include "astra-sim/system/SendPacketEventHandlerData.hh"
 
 #include <memory>
-#include <string>
 
 namespace packetloom {
 
@@ -19,9 +18,6 @@ using AstraSim::SendPacketEventHandlerData;
 
 /// The number by which SimAI has messages find their receives.
 std::uint64_t tag_of(const ncclFlowTag& tag) { return static_cast<std::uint32_t>(tag.tag_id); }
-
-/// A rank that is not one becomes a host that is not one, which the session refuses.
-std::uint32_t host_of(int rank) { return static_cast<std::uint32_t>(rank); }
 
 }  // namespace
 
@@ -55,13 +51,7 @@ int SimAiNetwork::sim_recv(void*, std::uint64_t count, int, int src, int, AstraS
 }
 
 void SimAiNetwork::sim_schedule(AstraSim::timespec_t delta, void (*fun_ptr)(void*), void* fun_arg) {
-    const auto delay_ps = picoseconds(delta);
-    if (!delay_ps) {
-        job_.session.refuse("sim_schedule: a delay of " + std::to_string(delta.time_val) + " of unit " +
-                            std::to_string(delta.time_res));
-        return;
-    }
-    job_.session.schedule(*delay_ps, [fun_ptr, fun_arg] { fun_ptr(fun_arg); });
+    schedule_after(job_.session, delta, fun_ptr, fun_arg);
 }
 
 AstraSim::timespec_t SimAiNetwork::sim_get_time() {
