@@ -65,7 +65,7 @@ OVER: dict[str, tuple[Json, Json]] = {
     ),
     "expresspass": ("credit-limiter", SYMMETRIC),
     "sird": ({"kind": "classes", "strict": 2, "queue": "drop-tail", "port": MARKING}, "spray-random"),
-    "bfc": ({"kind": "bfc", "queues": 3}, None),
+    "bfc": ({"kind": "bfc", "queues": 3, "buffer": "6KB"}, None),
     "ndp": ("ndp", "permutation"),
     "daq": ("daq", SYMMETRIC),
     "numfabric": ("weighted-fair", SYMMETRIC),
@@ -84,7 +84,7 @@ OF_TRANSPORT: dict[str, Json] = {
     **{key: {"min_rto": "60us"} for key in ("fixed-window", "min-tcp")},
     **{
         key: {"rto": "200us"}
-        for key in ("roce", "dcqcn", "timely", "hpcc", "powertcp", "theta-powertcp", "rdma-dctcp", "python-rate")
+        for key in ("roce", "dcqcn", "timely", "hpcc", "powertcp", "theta-powertcp", "rdma-dctcp", "python-rate", "bfc")
     },
     "python-telemetry": {"rto": "200us"},
 }

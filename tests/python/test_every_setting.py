@@ -261,7 +261,9 @@ ALSO: dict[str, tuple[dict[str, Json], list[Json] | None]] = {
         f"{one}.unsafe_headroom": ({"own.unsafe_headroom": True, "own.headroom": "1KB"}, [False])
         for one in ("queue/shared-buffer", "buffer/ingress")
     },
-    "transport/roce.variable_window": ({"own.initial_rate": "5Gbps"}, None),
+    **{f"transport/{one}.variable_window": ({"own.initial_rate": "5Gbps"}, None) for one in ("roce", "bfc")},
+    "transport/bfc.class": ({}, [0]),
+    "transport/bfc.lone_packets_first": (CROWDED | {"workload.1.sizes.size": "800B"}, None),
     "transport/daq.max_queue": ({"own.interval": "20us"}, ["10us", "1us"]),
     "transport/daq.high_load": ({"own.max_queue": "5us", "own.interval": "20us"}, None),
     "transport/daq.interval": ({"own.max_queue": "5us"}, ["20us", "10us"]),

@@ -116,8 +116,9 @@ impl Audit {
             queue::most_bytes(queue, terms.largest_packet_bytes).or(drops_early)
         };
         let [nic, port] = [terms.nic, terms.queue].map(bound);
-        // A shared buffer has invariants of its own (`pauses.rs`); what waits at a host waits in the host.
-        let is_shared = queue::pause_bytes(terms.queue).is_some();
+        // A shared buffer has invariants of its own (`pauses.rs`), or takes what is not data whatever its size; what waits
+        // at a host waits in the host.
+        let is_shared = queue::pause_bytes(terms.queue).is_some() || queue::is_bfc(terms.queue);
         let nic_drops = terms.has_slow_hosts.then_some(u64::MAX);
         let (nic, port) = if is_shared { (nic_drops, Some(u64::MAX)) } else { (nic, port) };
         // Hosts share no pool.

@@ -1,4 +1,4 @@
-"""Transports of 2017 to 2025, by claim: SIRD, ExpressPass, dcPIM, Aeolus, PowerTCP, ABM, and some that are not built.
+"""Transports of 2017 to 2025, by claim: SIRD, ExpressPass, dcPIM, Aeolus, PowerTCP, ABM, BFC, and one not built.
 
 papers/transports/README.md has the findings.
 """
@@ -6,9 +6,9 @@ papers/transports/README.md has the findings.
 from __future__ import annotations
 
 from packetloom.reproduce import Experiment, Paper
-from packetloom.reproduce.transports import abm, aeolus, dcpim, expresspass, powertcp, sird
+from packetloom.reproduce.transports import abm, aeolus, bfc, dcpim, expresspass, powertcp, sird
 from packetloom.reproduce.transports.figures import FIGURES
-from packetloom.reproduce.transports.unbuilt import BFC, FLOODGATE, claims_of
+from packetloom.reproduce.transports.unbuilt import FLOODGATE, claims_of
 
 SIX_MS = ("run.seeds=2", "run.duration=6ms", "run.max_time=6ms")
 EXPERIMENTS = (
@@ -36,6 +36,8 @@ EXPERIMENTS = (
     Experiment("cubic", "cubic.toml", quick=("run.seeds=2", "run.duration=100ms"), tiny="5ms"),
     Experiment("moderate", "moderate.toml", quick=("run.seeds=2", "run.duration=50ms"), tiny="2ms"),
     Experiment("drain", "drain.toml", tiny="2ms"),
+    Experiment("bfc-w4", "bfc-w4.toml", quick=("run.seeds=2", "run.duration=5ms"), tiny="100us"),
+    Experiment("bfc-incast", "bfc-incast.toml", tiny="50us"),
 )
 
 # A scheme that gets built has its claims in a module beside `powertcp`, in this place.
@@ -46,13 +48,13 @@ CLAIMS = (
     *aeolus.CLAIMS,
     *powertcp.CLAIMS,
     *abm.CLAIMS,
-    *claims_of(BFC),
+    *bfc.CLAIMS,
     *claims_of(FLOODGATE),
 )
 
 PAPER = Paper(
     name="transports",
-    title="Transports of 2017 to 2025: SIRD, ExpressPass, dcPIM, Aeolus, PowerTCP, ABM",
+    title="Transports of 2017 to 2025: SIRD, ExpressPass, dcPIM, Aeolus, PowerTCP, ABM, BFC",
     experiments=EXPERIMENTS,
     claims=CLAIMS,
     figures=FIGURES,

@@ -106,14 +106,19 @@ def largest(values: pl.Series) -> float:
     return float(most)
 
 
-def drain_times(results: Results) -> list[tuple[CaseRow, pl.DataFrame]]:
-    """How long what waits in each queue of a switch takes to leave, sample by sample, where it did within the run."""
-    found = []
+def class_samples(results: Results) -> Iterator[tuple[CaseRow, pl.DataFrame]]:
+    """The samples of each class of the ports of switches, in order."""
     for row, table in results.partitions("classes", ("port", "class", "time_ns", "queue_bytes", "data_bytes")):
         names = results.part("ports", row, ("port", "node", "peer"))
         assert names is not None
-        of_switch = polars_frame(names).filter(pl.col("node").str.starts_with("switch"))
-        samples = polars_frame(table).join(of_switch, "port").sort("time_ns")
+        of_switch = polars_frame(names).filter(~pl.col("node").str.starts_with("host"))
+        yield row, polars_frame(table).join(of_switch, "port").sort("time_ns")
+
+
+def drain_times(results: Results) -> list[tuple[CaseRow, pl.DataFrame]]:
+    """How long what waits in each queue of a switch takes to leave, sample by sample, where it did within the run."""
+    found = []
+    for row, samples in class_samples(results):
         queues = samples.partition_by("peer", "class")
         found.append((row, pl.concat([_drained(one) for one in queues if one["queue_bytes"].max()])))
     return found

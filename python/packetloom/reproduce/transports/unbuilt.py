@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from packetloom.reproduce.claims import Claim, Measured, NotComparable
 from packetloom.reproduce.measure import Runs
 
-ABSTRACT, MEMORY = "abstract", "from memory"
+ABSTRACT = "abstract"
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,27 +32,6 @@ HOMA_AEOLUS = Unbuilt(
             "Homa with small buffers: tail FCT 20 times lower with Aeolus",
             ABSTRACT,
             "≥ 3 times, incast of 7, buffers of 200 KB",
-        ),
-    ),
-)
-
-BFC = Unbuilt(
-    "BFC",
-    "NSDI 2022",
-    (
-        (
-            "BF1",
-            "tail latency of short flows 2.3 to 60 times lower, long flows' mean FCT 1.6 to 5 times better than "
-            "end-to-end schemes",
-            ABSTRACT,
-            "≥ 2; ≥ 1.3 with 5 % incast",
-        ),
-        ("BF2", "one hop's BDP of buffer a flow", MEMORY, "peak of a queue ≤ 2 BDPs of a hop"),
-        (
-            "BF3",
-            "more active flows than queues: the tail rises, no collapse",
-            MEMORY,
-            "32 against 128 queues: p99 at most 3 times",
         ),
     ),
 )
