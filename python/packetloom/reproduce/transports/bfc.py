@@ -100,6 +100,12 @@ CLAIMS = (
             "A BDP of a hop is what 100 Gb/s carry in twice 1 us and a packet, 26 KB, also before links of 400 Gb/s. "
             "31 flows of 200 KB, a queue for each. Queues are sampled every 0.5 us."
         ),
+        explanation=(
+            "A queue that alone may send is too long above 1.5 BDPs, and another BDP comes until that is heeded. So "
+            "the peak is 2.5 BDPs, 65 KB, where all links have 100 Gb/s, and four times that before uplinks. Before "
+            "the receiver 101 KB come over an uplink until that is paused, and as much again where two flows share a "
+            "queue, as two do here that have the same flow id."
+        ),
     ),
     Claim(
         "BF3",
