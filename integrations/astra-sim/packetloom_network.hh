@@ -19,7 +19,7 @@ struct Job {
 
 class PacketloomNetwork : public AstraSim::AstraNetworkAPI {
 public:
-    PacketloomNetwork(int rank, Job& job) : AstraNetworkAPI(rank), job_(job) {}
+    PacketloomNetwork(int number, Job& job) : AstraNetworkAPI(number), job_(job) {}
 
     /// `msg_handler` is called when the sender is done with the message.
     int sim_send(void* buffer, std::uint64_t count, int type, int dst, int tag, AstraSim::sim_request* request,

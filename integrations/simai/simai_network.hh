@@ -20,7 +20,7 @@ struct SimAiJob {
 
 class SimAiNetwork : public AstraSim::AstraNetworkAPI {
 public:
-    SimAiNetwork(int rank, SimAiJob& job) : AstraNetworkAPI(rank), job_(job) {}
+    SimAiNetwork(int number, SimAiJob& job) : AstraNetworkAPI(number), job_(job) {}
 
     /// The message has the flow tag of `request`, which the handlers of both its ends find in their data.
     int sim_send(void* buffer, std::uint64_t count, int type, int dst, int tag, AstraSim::sim_request* request,

@@ -107,8 +107,8 @@ void the_rest_of_the_interface() {
     int size = 0;
     CHECK(ranks.first.sim_comm_size({}, &size) == 0 && size == 9);
     CHECK(ranks.first.sim_init(nullptr) == 0);
-    ranks.first.sim_schedule({AstraSim::NS, 2}, [](void* network) { static_cast<SimAiNetwork*>(network)->sim_finish(); },
-                             &ranks.first);
+    const auto finish = [](void* network) { static_cast<SimAiNetwork*>(network)->sim_finish(); };
+    ranks.first.sim_schedule({AstraSim::NS, 2}, finish, &ranks.first);
     ranks.first.sim_schedule({AstraSim::NS, 3}, [](void*) { CHECK(false); }, nullptr);
     CHECK(ranks.session.run() == Session::End::stopped && ranks.job.finished);
     CHECK(ranks.first.sim_get_time().time_val == 2 && ranks.first.sim_get_time().time_res == AstraSim::NS);
