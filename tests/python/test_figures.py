@@ -376,3 +376,27 @@ def test_lines_with_the_same_numbers_differ_in_their_dashes_so_that_the_lower_sh
     drawn = {container.get_label(): container[0].get_linestyle() for container in ax.containers}
     assert drawn["A"] == drawn["other"] == "-"
     assert len({drawn[name] for name in "ABC"}) == 3
+
+
+@pytest.mark.parametrize(
+    ("marks", "log_x", "ticks"),
+    [
+        (
+            [Curve("one", style_at(0), [1, 2], [3.0, 4.0]), Curve("other", style_at(1), [2, 8], [1.0, 1.0])],
+            False,
+            [1, 2, 8],
+        ),
+        ([Curve("one", style_at(0), [1, 2], [3.0, 4.0])], True, []),
+        ([Curve("one", style_at(0), list(range(9)), [1.0] * 9)], False, []),
+        ([Curve("a distribution", style_at(0), [1, 2], [0.5, 1.0], points=False)], False, []),
+    ],
+)
+def test_few_values_of_an_axis_each_have_their_tick_in_print_and_on_the_page(
+    marks: list[Curve], log_x: bool, ticks: list[float]
+) -> None:
+    panel = Panel("", "spines", "mean slowdown", marks, log_x)
+    assert panel_json(panel)["x"]["ticks"] == ticks
+    figure, axes = plt.subplots()
+    draw(panel, axes)
+    assert not ticks or list(axes.get_xticks()) == ticks
+    plt.close(figure)

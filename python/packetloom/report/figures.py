@@ -143,12 +143,12 @@ class Chart:
                 yield label, self._mark(f"{label}, {within} {one}", looks, lines)
 
     def _look_within(self, label: str, look: Style, within: str, one: object) -> Style:
-        """A class or flow has a dash of its own; flows of the only scheme have a colour of their own instead."""
+        """A class or flow has a dash and a marker of its own; flows of the only scheme have a colour of their own."""
         all_ones = self.numbers.filter(pl.col("label") == label)[within].unique(maintain_order=True).to_list()
         place = all_ones.index(one)
         if within == "flow" and self.numbers["label"].n_unique() == 1:
             return style_at(place)
-        return replace(look, dash=look.dash + place)
+        return replace(look, dash=look.dash + place, marker=look.marker + place)
 
     def _mark(self, name: str, look: Style, lines: pl.DataFrame) -> Curve | Dots:
         x, y = lines["x"].to_list(), lines["y"].to_list()

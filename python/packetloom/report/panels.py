@@ -29,6 +29,10 @@ class Bounded(Protocol):
     def high(self) -> float | None: ...
 
 
+FEW_VALUES = 6
+"""So many values on a linear axis each have their tick."""
+
+
 @dataclass(frozen=True, slots=True)
 class Curve:
     """A line; `low` and `high` are its intervals, one for each point, where there are any, `bands` where packets would
@@ -120,11 +124,22 @@ def errors_of(mark: Curve | Dots) -> tuple[list[float], list[float]] | None:
     return below, above
 
 
+def few_values(panel: Panel) -> list[float]:
+    """The values on the x axis, where there are few and nothing lies between them: a number between would mislead."""
+    if panel.log_x:
+        return []
+    curves = [mark for mark in panel.marks if isinstance(mark, Curve)]
+    if len(curves) < len(panel.marks) or not all(curve.points for curve in curves):
+        return []
+    values = sorted({x for curve in curves for x in curve.x if isinstance(x, int | float)})
+    return values if 0 < len(values) <= FEW_VALUES else []
+
+
 def panel_json(panel: Panel) -> dict[str, Any]:
     """A panel for the page's script."""
     return {
         "title": panel.title,
-        "x": {"title": panel.x_title, "log": panel.log_x},
+        "x": {"title": panel.x_title, "log": panel.log_x, "ticks": few_values(panel)},
         "y": {"title": panel.y_title, "log": panel.log_y},
         "marks": [mark_json(mark) for mark in apart(panel.marks)],
     }

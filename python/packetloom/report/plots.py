@@ -26,7 +26,7 @@ from packetloom.common import arguments
 from packetloom.common.suggest import meant
 from packetloom.errors import ArgumentError, PacketloomError
 from packetloom.report.figures import Choice, chart
-from packetloom.report.panels import Curve, Dots, HeatMap, Panel, Stack, apart, errors_of
+from packetloom.report.panels import Curve, Dots, HeatMap, Panel, Stack, apart, errors_of, few_values
 from packetloom.stats.curves import SomeResults, Style, style_at
 
 if TYPE_CHECKING:
@@ -293,6 +293,8 @@ def draw(panel: Panel, ax: Axes) -> None:
     if panel.log_x:
         ax.set_xscale("log")
         log_ticks(ax.xaxis)
+    elif ticks := few_values(panel):
+        ax.set_xticks(ticks)
     if panel.log_y:
         set_scale("log")
     if (ends := _ends(panel)) is not None:

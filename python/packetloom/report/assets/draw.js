@@ -126,10 +126,10 @@ function domain(values, isLog, fromZero = true) {
   return [low >= 0 && low - pad < 0 ? 0 : low - pad, high + pad];
 }
 
-/** From values to pixels, with ticks and their texts. */
-function scale([low, high], isLog, [from, to], title, count) {
+/** From values to pixels, with ticks and their texts; `few` are the values that each have their tick, if there are few. */
+function scale([low, high], isLog, [from, to], title, count, few = []) {
   const along = isLog ? (value) => Math.log(value / low) / Math.log(high / low) : (value) => (value - low) / (high - low);
-  const at = (value) => from + (to - from) * along(value), ticks = (isLog ? logTicks : linearTicks)(low, high, count);
+  const at = (value) => from + (to - from) * along(value), ticks = few.length ? few : (isLog ? logTicks : linearTicks)(low, high, count);
   const hasUnits = isLog && isScaled(title);
   const written = (value, count) => tidy(hasUnits ? said(value, title, count) : value >= 1e4 ? shortTick(value, count) : digits(value, count));
   let precision = hasUnits ? 3 : 4;
@@ -185,7 +185,7 @@ function drawLines(panel, width, theme, shared) {
   const left = Math.max(...y.ticks.map((tick) => textWidth(y.text(tick)))) + 12, right = width - 16;
   const isStack = panel.marks.some((mark) => mark.kind === "stack");
   const xDomain = isStack ? [extent(values.x)[0] - 0.5, extent(values.x)[1] + 0.5] : spanned([...values.x, ...(panel.times ?? [])], panel.x.log);
-  const x = scale(xDomain, panel.x.log, [left + 8, right], panel.x.title, Math.floor((right - left) / 72));
+  const x = scale(xDomain, panel.x.log, [left + 8, right], panel.x.title, Math.floor((right - left) / 72), panel.x.ticks);
   const parts = [], points = [];
   for (const tick of y.ticks) {
     parts.push(svgLine(left, y.at(tick), right, y.at(tick), theme.line), svgText(left - 6, y.at(tick) + 4, y.text(tick), theme.faint, 'text-anchor="end" class="y-tick"'));
