@@ -6,7 +6,7 @@ here=$(CDPATH= cd -- "$(dirname -- "$0")" && pwd)
 library=${PACKETLOOM_LIBRARY:-$here/../../target/library}
 
 [ $# -eq 1 ] || { echo "usage: $0 CHECKOUT" >&2; exit 2; }
-[ -f "$1/astra-sim/common/AstraNetworkAPI.hh" ] || { echo "$1 is no checkout of ASTRA-sim 2 or 3" >&2; exit 2; }
+[ -f "$1/astra-sim/common/AstraNetworkAPI.hh" ] || { echo "$1 is no checkout of ASTRA-sim" >&2; exit 2; }
 [ -f "$library/lib/libpacketloom.so" ] || { echo "$library has no library: run \`make library\`" >&2; exit 2; }
 
 front_end="$1/astra-sim/network_frontend/packetloom"

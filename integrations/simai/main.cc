@@ -86,7 +86,7 @@ int run(const Options& options) {
     if (static_cast<std::uint32_t>(gpus) > session.hosts() || per_server < 1 || gpus % per_server != 0)
         throw std::runtime_error(std::to_string(gpus) + " GPUs, " + std::to_string(per_server) +
                                  " a server, on a network of " + std::to_string(session.hosts()) + " hosts");
-    SimAiJob job = {session, gpus + gpus / per_server, read_send_delay(options)};
+    SimAiJob job = {session, gpus, gpus + gpus / per_server, read_send_delay(options)};
     std::vector<std::unique_ptr<SimAiNetwork>> networks;
     fire(options, gpus, job, networks);
     const Session::End end = session.run();

@@ -7,6 +7,7 @@
 #include "astra-sim/system/SendPacketEventHandlerData.hh"
 
 #include <memory>
+#include <string>
 
 namespace packetloom {
 
@@ -21,10 +22,20 @@ std::uint64_t tag_of(const ncclFlowTag& tag) { return static_cast<std::uint32_t>
 
 }  // namespace
 
+bool SimAiNetwork::is_between_gpus(int src, int dst) {
+    if (src < job_.gpus && dst < job_.gpus)
+        return true;
+    return job_.session.refuse("a message from rank " + std::to_string(src) + " to " + std::to_string(dst) +
+                               ": NVLS is not supported, and ranks from " + std::to_string(job_.gpus) +
+                               " on are NVSwitches");
+}
+
 int SimAiNetwork::sim_send(void*, std::uint64_t count, int, int dst, int, AstraSim::sim_request* request,
                            void (*msg_handler)(void*), void* fun_arg) {
     const auto label = std::make_shared<const ncclFlowTag>(request->flowTag);
     const int src = sim_comm_get_rank();
+    if (!is_between_gpus(src, dst))
+        return 1;
     Message message;
     message.src = host_of(src);
     message.dst = host_of(dst);
@@ -41,6 +52,8 @@ int SimAiNetwork::sim_send(void*, std::uint64_t count, int, int dst, int, AstraS
 
 int SimAiNetwork::sim_recv(void*, std::uint64_t count, int, int src, int, AstraSim::sim_request*,
                            void (*msg_handler)(void*), void* fun_arg) {
+    if (!is_between_gpus(src, sim_comm_get_rank()))
+        return 1;
     auto* const data = static_cast<RecvPacketEventHadndlerData*>(fun_arg);
     const Key key = {tag_of(data->flowTag), host_of(src), host_of(sim_comm_get_rank())};
     const auto received = [msg_handler, data](const Label& label) {

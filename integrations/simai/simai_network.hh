@@ -13,7 +13,8 @@ namespace packetloom {
 /// What the ranks of a job share.
 struct SimAiJob {
     Session& session;
-    int ranks;
+    int gpus;
+    int ranks;                                  ///< GPUs, and the NVSwitches after them
     std::optional<std::uint64_t> send_delay_ns; ///< of every message; without it, by NCCL's tables
     bool finished = false;                      ///< whether SimAI said that all is over
 };
@@ -41,6 +42,9 @@ public:
     int sim_finish() override;
 
 private:
+    /// Messages of NVLS end at NVSwitches, which are part of the fabric here.
+    bool is_between_gpus(int src, int dst);
+
     SimAiJob& job_;
 };
 

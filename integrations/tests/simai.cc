@@ -7,6 +7,7 @@
 #include "astra-sim/system/SendPacketEventHandlerData.hh"
 
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -41,7 +42,7 @@ struct Ranks {
     std::vector<std::unique_ptr<RecvPacketEventHadndlerData>> receives;
 
     explicit Ranks(std::optional<std::uint64_t> delay_ns)
-        : session(scenario, PACKETLOOM_AUDIT), job{session, 9, delay_ns}, first(0, job), second(1, job) {
+        : session(scenario, PACKETLOOM_AUDIT), job{session, 7, 9, delay_ns}, first(0, job), second(1, job) {
         said.clear();
     }
 
@@ -54,6 +55,10 @@ struct Ranks {
         sends.push_back(std::make_unique<SendPacketEventHandlerData>());
         // SimAI has the channel, not the flow tag's number, as the tag of a receive.
         return first.sim_send(nullptr, bytes, 0, 1, 99, &request, &sent, sends.back().get());
+    }
+    int send_to_nvswitch() {
+        AstraSim::sim_request request;
+        return first.sim_send(nullptr, 1, 0, 7, 99, &request, &sent, nullptr);
     }
     int receive(int tag_id, std::uint64_t bytes) {
         AstraSim::sim_request request;
@@ -102,6 +107,18 @@ void messages_start_after_their_delays() {
 #endif
 }
 
+void nvswitches_are_no_ends_of_messages() {
+    Ranks ranks(0);
+    CHECK(ranks.send_to_nvswitch() != 0);
+    try {
+        ranks.session.run();
+    } catch (const std::runtime_error& error) {
+        CHECK(std::string(error.what()).find("from rank 0 to 7: NVLS is not supported") != std::string::npos);
+        return;
+    }
+    CHECK(!"refused");
+}
+
 void the_rest_of_the_interface() {
     Ranks ranks(0);
     int size = 0;
@@ -121,5 +138,6 @@ int main(int count, char** arguments) {
     scenario = arguments[1];
     flow_tags_come_with_their_messages();
     messages_start_after_their_delays();
+    nvswitches_are_no_ends_of_messages();
     the_rest_of_the_interface();
 }
