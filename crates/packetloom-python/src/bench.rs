@@ -38,6 +38,7 @@ const BENCHES: &[Bench] = &[
     bench!("dctcp-websearch-k8", "dctcp-websearch-k8", threads: 1, runs: 1),
     bench!("pfabric-websearch-k6", "pfabric-websearch-k6", threads: 1, runs: 1),
     bench!("dcqcn-websearch-k8", "dcqcn-websearch-k8", threads: 1, runs: 1),
+    bench!("bfc-websearch-k8", "bfc-websearch-k8", threads: 1, runs: 1),
     bench!("hpcc-websearch-k8", "hpcc-websearch-k8", threads: 1, runs: 1),
     bench!("powertcp-websearch-k8", "powertcp-websearch-k8", threads: 1, runs: 1),
     bench!("homa-websearch-k8", "homa-websearch-k8", threads: 1, runs: 1),

@@ -259,8 +259,10 @@ impl Switch {
         self.wake_balancer_until(Time(end.as_ps() - 1), ports, link_table);
         self.depart_until(Time(end.as_ps() - 1), ports, link_table);
         self.schedule_balancer(link_table);
-        self.schedule_update(link_table);
-        self.schedule_pauses(link_table);
+        if !matches!(self.control, None | Some(LinkControl::Pauses(_))) {
+            self.schedule_update(link_table);
+            self.schedule_pauses(link_table);
+        }
         self.schedule_departure(link_table);
     }
 

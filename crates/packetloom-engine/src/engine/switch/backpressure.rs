@@ -148,7 +148,6 @@ impl Switch {
     }
 
     /// Lets packets leave in order of time, then port, and resumes the queues that they kept paused.
-    #[inline(never)]
     pub(super) fn depart_backpressed<H: Copy + Default, A: PortAgent<H>>(
         &mut self,
         last: Time,

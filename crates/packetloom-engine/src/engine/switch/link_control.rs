@@ -148,14 +148,27 @@ impl Switch {
         ports: &mut [Port<H, A>],
         link_table: &mut LinkTable<H>,
     ) {
-        match self.control {
-            Some(LinkControl::Credits(_)) => self.depart_with_credits(last, ports, link_table),
-            Some(LinkControl::Pauses(_)) if self.departures.next_at() <= last => {
+        // Of PFC this is asked twice for every packet, so it is asked first.
+        if let Some(LinkControl::Pauses(_)) = self.control {
+            if self.departures.next_at() <= last {
                 self.depart_with_pauses(last, ports, link_table);
             }
-            Some(LinkControl::Backpressure(_)) => {
-                self.depart_backpressed(last, ports, link_table);
-            }
+        } else if self.control.is_some() {
+            self.depart_with_messages(last, ports, link_table);
+        }
+    }
+
+    /// The same where each departure may cause a credit or a resume of its own.
+    #[inline(never)]
+    fn depart_with_messages<H: Copy + Default, A: PortAgent<H>>(
+        &mut self,
+        last: Time,
+        ports: &mut [Port<H, A>],
+        link_table: &mut LinkTable<H>,
+    ) {
+        match self.control {
+            Some(LinkControl::Credits(_)) => self.depart_with_credits(last, ports, link_table),
+            Some(LinkControl::Backpressure(_)) => self.depart_backpressed(last, ports, link_table),
             _ => {}
         }
     }
