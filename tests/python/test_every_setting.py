@@ -108,6 +108,7 @@ TWO_JOBS: dict[str, Json] = {
     "fault": None,
 }
 FOUR_STEPS: Json = {"kind": "training", **JOBS["training"], "repeat": 4}
+NVLS: Json = {"kind": "nccl", "algorithm": "nvls-tree"}
 TWO_RATES: dict[str, Json] = {"topology.host_link": {"rate": "40Gbps", "delay": "1us"}}
 
 PACKAGES: dict[str, Json] = {"own.file": "packages.simai", "own.ranks": 4, "own.ranks_per_package": 2}
@@ -343,6 +344,18 @@ ALSO: dict[str, tuple[dict[str, Json], list[Json] | None]] = {
         {"topology.servers": 16, "topology.accelerators": 1, "workload.0.arrivals.size": "1KB", "own.mode": "tuner"},
         [False],
     ),
+    "topology/rail-optimised.reduction": (
+        {
+            "own.scale_up": {"rate": "100Gbps", "delay": "0.2us"},
+            "own.reduction": "200Gbps",
+            "workload": [
+                {"arrivals": {"kind": "collective", "operation": "all-reduce", "size": "1MB", "library": NVLS}}
+            ],
+            "run": {"max_time": "200ms"},
+            "fault": None,
+        },
+        ["5Gbps"],
+    ),
     "library/nccl.nvlinks": (
         {"workload.0.arrivals.ranks": 2, "workload.0.arrivals.size": "100MB", "own.mode": "tuner"},
         [4, 1],
@@ -522,6 +535,7 @@ def beside(param: Mapping[str, Json]) -> dict[str, Json]:
 SET: dict[str, Json] = {
     "ecn_min": "5KB",
     "pause_time": "50us",
+    "scale_up": {"rate": "100Gbps", "delay": "0.2us"},
     "pool": "60KB",
     "query": "100B",
     "oversubscription": 2,

@@ -119,7 +119,7 @@ def test_the_cost_model_gets_its_table_and_its_verdict(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    assert run_validation(["hardware", "one_server_h100_nvidia"], Path("it.json"))
+    assert run_validation(["hardware", "one_server_h100_nvidia-tuner"], Path("it.json"))
     (row,) = json.loads(Path("it.json").read_text(encoding="utf-8"))
     assert row["id"] == "hardware-one_server_h100_nvidia-tuner"
     assert row["summary"]["judged"] == 6

@@ -218,9 +218,10 @@ impl Simulation {
             return Err(Complaint::new("topology.file", message));
         }
         let environment = Environment {
-            hosts: topology.hosts,
+            hosts: topology.working_hosts(),
             host_ids: topology.ids.iter().copied().take(topology.hosts as usize).collect(),
             server_hosts: topology.server_hosts,
+            nodes: (topology.working_hosts()..topology.hosts).collect(),
             host_rate: topology.hosts_are_alike().then(|| topology.host_rate()),
             wire: wire(&topology, format),
             mss: format.mss_bytes,
@@ -413,10 +414,10 @@ impl Simulation {
 
 /// What a byte takes from the first host to another of its server, and to the nearest host of another.
 fn wire(topology: &Topology, format: Format) -> (Time, Time) {
-    let server = topology.server_hosts.unwrap_or(1).min(topology.hosts);
+    let server = topology.server_hosts.unwrap_or(1).min(topology.working_hosts());
     let takes = |dst: HostId| best_fct(topology, format, 0, dst, 1);
     let least = |hosts: std::ops::Range<HostId>| hosts.map(takes).min().unwrap_or(Time::ZERO);
-    (least(1..server), least(server..topology.hosts))
+    (least(1..server), least(server..topology.working_hosts()))
 }
 
 /// The case, with what its transport works out of how large flows are.

@@ -12,7 +12,7 @@ impl Topology {
     /// numbers, each way, over whatever paths. It is the greatest flow, so the least cut between these two halves,
     /// and no other halves are tried. Nothing where there are too many links.
     pub fn bisection(&self) -> Option<Rate> {
-        (self.links.len() <= MOST_LINKS).then(|| Rate(Flow::of(self, self.hosts / 2).greatest()))
+        (self.links.len() <= MOST_LINKS).then(|| Rate(Flow::of(self, self.working_hosts() / 2).greatest()))
     }
 }
 
@@ -37,7 +37,7 @@ impl Flow {
     fn of(topology: &Topology, half: u32) -> Flow {
         let (source, sink) = (exact::<u32>(topology.nodes.len()), exact::<u32>(topology.nodes.len()) + 1);
         let links = topology.links.iter().map(|link| (link.src, link.dst, link.rate.as_bps()));
-        let ends = (0..topology.hosts).map(|host| match host < half {
+        let ends = (0..topology.working_hosts()).map(|host| match host < half {
             true => (source, host, u64::MAX / 4),
             false => (host, sink, u64::MAX / 4),
         });

@@ -145,6 +145,9 @@ pub struct Topology {
     /// How many of each host's ports, its last, lead to a switch inside its server, which is no part of the network
     /// that joins servers.
     pub scale_up_ports: u32,
+    /// How many of the hosts, the last ones, are nodes in the switches of servers that reduce and multicast: one for each
+    /// server. They take part in no traffic but that of operations that use them.
+    pub reducers: u32,
     /// How many hosts that follow each other are in one server, if servers have several.
     pub server_hosts: Option<u32>,
     /// Whether every host sees the same network, although there are tables of shortest paths.
@@ -215,6 +218,11 @@ impl Topology {
     /// Has packets follow the shortest paths instead of addresses.
     fn find_routes(&mut self) {
         self.routes = Some(Arc::new(Routes::of(self, &BTreeSet::new())));
+    }
+
+    /// How many hosts there are beside nodes that reduce.
+    pub fn working_hosts(&self) -> u32 {
+        self.hosts - self.reducers
     }
 
     /// Whether all hosts are connected at the same rate.
@@ -424,6 +432,7 @@ impl Builder {
             link_retry: LinkRetry::build(&values.component(retry::KEY)),
             notes: Vec::new(),
             scale_up_ports: 0,
+            reducers: 0,
             server_hosts: None,
             hosts_see_the_same: false,
             lengths: Vec::new(),

@@ -2,14 +2,16 @@
 //!
 //! Each accelerator is a host. A group of servers has a switch for each rail; spines connect the rails of all groups.
 //! With planes, an accelerator's NIC has a port on each, and each has rails and spines of its own. In a server there
-//! may be a switch, too, that only its own accelerators use: no host passes anything on.
+//! may be a switch, too, that only its own accelerators use: no host passes anything on. In that switch there may be a
+//! node that reduces and multicasts. It is a host after all others, with a link to the switch; a cable to the first spine,
+//! which nothing takes, makes it one like any other.
 
 use super::link::{COMMON_PARAMS, Cable, LINK_PARAMS, cable, check_common, switch_delays};
 use super::oversubscription::{self, uplinks};
 use super::{Builder, MOST_WAYS, Reach, Topology};
 use crate::narrow::exact;
-use crate::spec::{ALWAYS, Complaint, Component, Fallback, Kind, Param, Values};
-use crate::units::Time;
+use crate::spec::{ALWAYS, Complaint, Component, Fallback, Kind, Needs, Param, Values};
+use crate::units::{Rate, Time};
 
 const TIERS: &[&str] = &["host", "rail", "spine", "scale-up"];
 
@@ -80,6 +82,14 @@ pub const COMPONENT: Component = Component {
                 acts: ALWAYS,
             },
         ],
+        &[Param {
+            name: "reduction",
+            kind: Kind::Rate,
+            default: Fallback::Absent,
+            doc: "Switches in servers reduce and multicast (NVLS): the rate at which one takes data, and gives results. It is a host in each server's switch, numbered after all accelerators. Left out: they do not.",
+            source: "packetloom; NVSwitch from the third generation on (NVLink SHARP)",
+            acts: &[Needs::Set("scale_up")],
+        }],
         LINK_PARAMS,
         COMMON_PARAMS,
     ],
@@ -152,15 +162,27 @@ fn spines(values: &Values, together: u64) -> Result<u64, Complaint> {
 
 fn check(values: &Values) -> Result<(), Complaint> {
     Shape::of(values)?;
+    if reduction(values).is_some() && !values.has("scale_up") {
+        let message = "it is a switch inside servers that reduces; write scale_up, too, or leave this out";
+        return Err(Complaint::new("reduction", message));
+    }
     // The switch in a server is part of its scale-up link.
     check_common(values, TIERS.len() - 2)
+}
+
+/// The rate of a switch in a server that reduces, if there is one.
+fn reduction(values: &Values) -> Option<Rate> {
+    if values.has("reduction") { values.optional_rate("reduction") } else { None }
 }
 
 pub(super) fn build(values: &Values) -> Result<Topology, Complaint> {
     check(values)?;
     let shape = Shape::of(values)?;
     let Shape { servers, accelerators, together, planes, spines } = shape;
-    let hosts = servers * accelerators;
+    let accelerators_of_all = servers * accelerators;
+    let reduction = reduction(values);
+    let reducers = if reduction.is_some() { servers } else { 0 };
+    let hosts = accelerators_of_all + reducers;
     let rails = servers / together * planes * accelerators;
     let scale_up = values.optional_component("scale_up").map(|link| Cable::of(&link));
     let delays = switch_delays(values, 2).into_iter().chain([Time::ZERO]);
@@ -176,13 +198,18 @@ pub(super) fn build(values: &Values) -> Result<Topology, Complaint> {
     let (host_link, spine_link) = (cable(values, "host_link"), cable(values, "link"));
     let (rail, spine) = (hosts, hosts + rails);
     for host in 0..hosts {
-        let (server, accelerator) = (host / accelerators, host % accelerators);
+        let node_of = host.checked_sub(accelerators_of_all);
+        let (server, accelerator) = (node_of.unwrap_or(host / accelerators), host % accelerators);
         for plane in 0..planes {
             // Group by group, so that threads get whole groups.
             let switch = (server / together * planes + plane) * accelerators + accelerator;
-            builder.join(host, rail + switch, host_link);
+            // A node's cable is a way round that is longer than by its switch.
+            let next = if node_of.is_some() { spine + plane * spines } else { rail + switch };
+            builder.join(host, next, host_link);
         }
         if let Some(scale_up) = scale_up {
+            let own = reduction.filter(|_| node_of.is_some());
+            let scale_up = Cable { rate: own.unwrap_or(scale_up.rate), ..scale_up };
             builder.join(host, spine + planes * spines + server, scale_up);
         }
     }
@@ -194,6 +221,7 @@ pub(super) fn build(values: &Values) -> Result<Topology, Complaint> {
     }
     let mut topology = builder.finish(values);
     topology.scale_up_ports = u32::from(scale_up.is_some());
+    topology.reducers = reducers;
     topology.server_hosts = Some(accelerators).filter(|&accelerators| accelerators > 1);
     topology.hosts_see_the_same = true;
     topology.find_routes();
@@ -206,7 +234,6 @@ mod tests {
     use crate::spec::Value;
     use crate::topology::testing::link;
     use crate::topology::{PathNumber, Routes};
-    use crate::units::Rate;
     use std::collections::BTreeSet;
 
     /// Four servers of two accelerators in two groups, two planes of two spines, and 100 Gb/s inside servers.
@@ -215,6 +242,40 @@ mod tests {
         let counts = counts.map(|(key, count)| (key, Value::Count(count)));
         let scale_up = [("scale_up", link(Rate::from_gbps(100), Time::from_ns(100)))];
         Topology::of_values("rail-optimised", &[&counts[..], &scale_up[..]].concat()).expect("rails")
+    }
+
+    #[test]
+    fn a_node_that_reduces_is_a_host_in_its_servers_switch() {
+        let counts = [("servers", 4), ("accelerators", 2), ("servers_per_rail_switch", 2)];
+        let counts = counts.map(|(key, count)| (key, Value::Count(count)));
+        let inside = [
+            ("scale_up", link(Rate::from_gbps(100), Time::from_ns(100))),
+            ("reduction", Value::Rate(Rate::from_gbps(200))),
+        ];
+        let topology = Topology::of_values("rail-optimised", &[&counts[..], &inside[..]].concat());
+        let topology = topology.expect("rails");
+        assert_eq!((topology.hosts, topology.working_hosts()), (12, 8));
+        assert!(topology.hosts_are_alike());
+        for server in 0..4 {
+            let node = 8 + server;
+            for host in [2 * server, 2 * server + 1] {
+                for (src, dst) in [(host, node), (node, host)] {
+                    let inside = |&link: &usize| topology.link_name(link as u32).contains("scale-up");
+                    let path = topology.path(src, dst);
+                    assert!(path.len() == 2 && path.iter().all(inside), "{src} to {dst}");
+                    assert_eq!(topology.routes().expect("tables").paths(src, dst), 1);
+                }
+                assert_eq!(topology.rate_between(host, node), Rate::from_gbps(100));
+                assert_eq!(topology.rate_between(node, host), Rate::from_gbps(200));
+            }
+        }
+        // Accelerators have the paths that they have without.
+        let routes = topology.routes().expect("tables");
+        for (dst, links, paths) in [(1, 2, 1), (2, 2, 1), (4, 4, 2), (3, 4, 2)] {
+            assert_eq!((topology.path(0, dst).len(), routes.paths(0, dst)), (links, paths), "to {dst}");
+        }
+        let alone = Topology::of_values("rail-optimised", &[&counts[..], &inside[1..]].concat());
+        assert_eq!(alone.expect_err("refused").key, "reduction");
     }
 
     #[test]

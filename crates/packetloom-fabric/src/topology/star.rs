@@ -76,6 +76,7 @@ impl Topology {
             link_retry: None,
             notes: Vec::new(),
             scale_up_ports: 0,
+            reducers: 0,
             server_hosts: None,
             hosts_see_the_same: false,
             lengths: Vec::new(),

@@ -17,6 +17,8 @@ const SIMPLE_STEP: u64 = 512 << 10;
 const LL_STEP: u64 = 64 << 10;
 /// Of LL128's: an eighth of 120 elements × 640 threads × 8 steps × 8 B; 15 of 16 of it is data.
 const LL128_STEP: u64 = 614_400;
+/// A chunk where switches reduce (`NCCL_NVLS_CHUNKSIZE`).
+const NVLS_CHUNK: u64 = 128 << 10;
 /// What chunks are multiples of (src/include/collectives.h: ncclProtoGrainSize; LL128's is a warp's lines of data).
 const GRAIN: u64 = 512;
 
@@ -73,6 +75,31 @@ impl Pieces {
             chunks_per_loop: if is_ring && !is_piped { ranks } else { 1 },
             depth: STEPS / slice_steps,
             wire,
+        }
+    }
+
+    /// Of an operation on so many bytes by switches that reduce: in one server, or by trees among servers, with so many
+    /// heads in each (src/enqueue.cc: calcCollChunking; `NCCL_NVLS_CHUNKSIZE`, `NCCL_NVLSTREE_MAX_CHUNKSIZE`).
+    pub fn switched(is_tree: bool, bytes: u64, (channels, heads): (u32, u32), servers: u32) -> Pieces {
+        let together = u64::from(channels) * u64::from(heads);
+        let mut chunk = if is_tree && servers >= 4 { NVLS_CHUNK / 2 } else { NVLS_CHUNK };
+        let rules: &[(u64, u64)] = match is_tree {
+            true => &[(4, 64 << 10), (1, 32 << 10)],
+            false => &[(64, 64 << 10), (8, 32 << 10), (2, 16 << 10)],
+        };
+        for &(times, smaller) in rules {
+            if bytes < times * together * chunk && chunk > smaller {
+                chunk = smaller;
+            }
+        }
+        Pieces {
+            chunk_bytes: chunk,
+            slices: 1,
+            least_slice_bytes: 1,
+            // A loop has a chunk of each head, whose lanes are apart.
+            chunks_per_loop: 1,
+            depth: STEPS,
+            wire: (1, 1),
         }
     }
 

@@ -183,6 +183,16 @@ fn chunks_of_any_size_are_whole_and_flags_add_what_they_do() {
     assert_eq!([0, 1].map(|nth| pieces.slice(10 << 10, nth)), [10 << 10, 1]);
 }
 
+/// By 16 channels and 8 heads, 16 MiB are together.
+#[test]
+fn chunks_of_switches_that_reduce_are_smaller_where_they_would_be_few() {
+    let chunk =
+        |is_tree, mib: u64, servers| Pieces::switched(is_tree, mib << 20, (16, 8), servers).chunk_bytes >> 10;
+    assert_eq!([1_024, 1_023, 63, 7].map(|mib| chunk(false, mib, 1)), [128, 64, 32, 16]);
+    assert_eq!([64, 63, 7].map(|mib| chunk(true, mib, 2)), [128, 64, 32]);
+    assert_eq!([1_024, 7].map(|mib| chunk(true, mib, 4)), [64, 32]);
+}
+
 #[test]
 fn peers_come_in_the_librarys_order() {
     let servers: Vec<u32> = in_order(16, 1).map(|(server, _)| server).collect();

@@ -184,6 +184,7 @@ fn job(common: &Common, values: &Values, env: &Environment) -> Result<Built, Com
     check_planned(common)?;
     let hosts: Vec<HostId> = (0..env.hosts).map(|member| common.members.host(member)).collect();
     let site = Site {
+        nodes: &env.nodes,
         hosts: &hosts,
         server: env.server_hosts,
         rate: env.host_rate,

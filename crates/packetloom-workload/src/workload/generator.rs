@@ -26,6 +26,8 @@ pub struct Environment {
     pub host_ids: Vec<u32>,
     /// How many hosts that follow each other share a server, if they do.
     pub server_hosts: Option<u32>,
+    /// The nodes in servers' switches that reduce, server by server, if there are any; they are no hosts of traffic.
+    pub nodes: Vec<HostId>,
     /// The rate at which every host is connected, if they are alike.
     pub host_rate: Option<Rate>,
     /// What a byte takes to a host of the same server, and to the nearest host of another, on the empty network.

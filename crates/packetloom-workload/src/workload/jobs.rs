@@ -5,7 +5,7 @@ use super::job::settings::{self, Site};
 use super::job::{Costs, Plan};
 use super::{collective, experts, kv_cache, perftest, traces, training};
 use crate::flow::Flow;
-use crate::job::Program;
+use crate::job::{Program, Rank};
 use crate::narrow::exact;
 use crate::random::Stream;
 use crate::spec::{Complaint, Component, Values};
@@ -55,6 +55,16 @@ pub fn plan(
         _ if settings.library.is_some() => "library",
         "collective" => "algorithm",
         _ => "repeat",
+    };
+    let program = match settings.nodes_from {
+        Some(first) => {
+            let mut program = program;
+            let nodes = settings.hosts.len() - first as usize;
+            let ranks = &mut Arc::make_mut(&mut program).ranks;
+            ranks.extend(std::iter::repeat_with(Rank::default).take(nodes));
+            program
+        }
+        None => program,
     };
     let plan = Plan::new(program, settings).map_err(|message| Complaint::new(key, message))?;
     Ok((plan, what))

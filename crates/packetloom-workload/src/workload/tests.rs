@@ -10,6 +10,7 @@ fn environment() -> Environment {
         hosts: 54,
         host_ids: Vec::new(),
         server_hosts: None,
+        nodes: Vec::new(),
         wire: (Time::ZERO, Time::ZERO),
         host_rate: Some(Rate::from_gbps(10)),
         mss: 1460,

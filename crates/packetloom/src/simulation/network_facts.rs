@@ -27,7 +27,11 @@ fn nodes(topology: &Topology) -> String {
         format!("{count} {}", topology.tier_names[tier])
     });
     let counts: Vec<String> = counts.collect();
-    format!("{} hosts; switches by tier: {}", topology.hosts, counts.join(", "))
+    let nodes = match topology.reducers {
+        0 => String::new(),
+        nodes => format!(" and {nodes} nodes that reduce"),
+    };
+    format!("{} hosts{nodes}; switches by tier: {}", topology.working_hosts(), counts.join(", "))
 }
 
 /// Cables by the tiers that they join and their rates.
@@ -46,7 +50,7 @@ fn cables(topology: &Topology) -> String {
 }
 
 fn capacity(topology: &Topology, bisection: Rate) -> String {
-    let half: u64 = (0..topology.hosts / 2).map(|host| topology.rate_of(host).as_bps()).sum();
+    let half: u64 = (0..topology.working_hosts() / 2).map(|host| topology.rate_of(host).as_bps()).sum();
     let whole = if bisection == Rate(0) { f64::INFINITY } else { half as f64 / bisection.as_bps() as f64 };
     let mut line = format!(
         "bisection bandwidth {bisection} each way, between the first half of the hosts and the others; oversubscription {}",

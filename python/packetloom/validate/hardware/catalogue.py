@@ -40,6 +40,8 @@ TUNER = "NCCL's cost model at 2.30.7 alone"
 HOPS = "NCCL's latencies of hops"
 HOPPER_NVLINK = "3600Gbps"
 """450 GB/s in each direction (NVIDIA: H100 and H200)."""
+NVSWITCH = "28800Gbps"
+"""What eight accelerators send at once, which a switch that reduces takes."""
 PCIE = "96Gbps"
 """12 GB/s: PCIe 3.0 with 16 lanes (NCCL, topo.h: PCI_BW)."""
 
@@ -292,6 +294,33 @@ SETS: list[HardwareSet] = [
             judged_from=MIB,
         )
         for file, whose in (("one_server_h100_nvidia", "NVIDIA"), ("one_server_h100_aws", "AWS"))
+    ),
+    *(
+        HardwareSet(
+            file=file,
+            by="packets",
+            what=f"all-reduce in a server of 8 H100 ({whose}), up to 1 GiB",
+            constants=f"{HOPS}; NVLink of 450 GB/s, and a switch that reduces as fast as eight of them send",
+            machine=by_packets(
+                lambda _: Servers(nic="400Gbps", inside=HOPPER_NVLINK, reduction=NVSWITCH),
+                lone_links(),
+                generation="hopper",
+            ),
+            value=time_us,
+            median=0.10,
+            judged_from=MIB,
+            most_bytes=8 * GIB,
+            is_quick=False,
+            missed=Missed(
+                why="of the 450 GB/s that a link carries, 281 are used at 512 MiB (250 of data, of which each link has "
+                "nine eighths); what accelerators and switches take beside is not known",
+                median=error,
+            ),
+        )
+        for file, whose, error in (
+            ("one_server_h100_nvidia", "NVIDIA", 0.371),
+            ("one_server_h100_aws", "AWS", 0.377),
+        )
     ),
     HardwareSet(
         file="ep_deepep",

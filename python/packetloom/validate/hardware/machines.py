@@ -75,6 +75,8 @@ class Servers:
     inside_delay: str = "300ns"
     delay: str = "500ns"
     framing: str = ETHERNET_FRAMING
+    reduction: str = ""
+    """The rate of a switch inside that reduces, if it does."""
 
     def topology(self, one: Measurement) -> dict[str, Any]:
         """For as many as a measurement has."""
@@ -86,7 +88,7 @@ class Servers:
             "link": {"rate": self.nic, "delay": self.delay},
             "scale_up": {"rate": self.inside, "delay": self.inside_delay},
             "framing": self.framing,
-        }
+        } | ({"reduction": self.reduction} if self.reduction else {})
 
 
 def operation(figures: Sequence[Measurement], **library: Any) -> dict[str, Any]:

@@ -45,6 +45,9 @@ pub struct Settings {
     pub disturbances: Arc<Disturbances>,
     /// Which part of the job it is.
     pub life: Life,
+    /// The first of the ranks, the last ones, that are nodes in servers' switches: one for each server, by number. They
+    /// have no operations of their own.
+    pub nodes_from: Option<u32>,
 }
 
 /// A rank that fails divides its job into two parts.
@@ -122,6 +125,15 @@ impl Settings {
         Ok(ranks / seating.ranks)
     }
 
+    /// The nodes in the switches of a group's servers, in the order in which patterns have servers.
+    fn nodes(&self, group: &[u32]) -> Vec<u32> {
+        let Some((first, servers)) = self.nodes_from.zip(self.servers.as_ref()) else { return Vec::new() };
+        let Some(Seating { ranks, members }) = self.seating(group) else { return Vec::new() };
+        let place = |at: usize| members.as_ref().map_or(at, |members| members[at] as usize);
+        let heads = (0..group.len()).step_by(ranks as usize);
+        heads.map(|at| first + servers[group[place(at)] as usize]).collect()
+    }
+
     /// Which of a group share servers, if these have equally many.
     fn seating(&self, group: &[u32]) -> Option<Seating> {
         let servers = self.servers.as_ref()?;
@@ -186,6 +198,8 @@ pub struct Operation {
     pub group: u32,
     /// How many they are.
     pub ranks: u32,
+    /// The same with the nodes in switches that take part: they have places after the ranks'.
+    places: u32,
     /// Bytes of the whole.
     pub bytes: u64,
     /// Which of the program's matrices says what each pair of ranks has, if one does.
@@ -270,6 +284,8 @@ pub struct Plan {
     answered: BTreeSet<Channel>,
     /// Each group's members in order of rank, with their places in the group.
     places: Vec<Vec<(u32, u32)>>,
+    /// The nodes in the switches of each group's servers.
+    nodes: Vec<Vec<u32>>,
     dependents: Vec<Arc<Dependents>>,
     base: FlowId,
 }
@@ -294,8 +310,10 @@ impl Plan {
             places.sort_unstable();
             places
         });
+        let nodes = program.groups.iter().map(|members| settings.nodes(members));
         let mut plan = Plan {
             places: places.collect(),
+            nodes: nodes.collect(),
             dependents: Dependents::of_all(&program.ranks),
             exchange_of: program
                 .ranks
@@ -426,7 +444,8 @@ impl Plan {
     pub fn ranks(&self) -> u32 {
         let is_counted =
             |rank: &&Rank| self.settings.life != Life::AfterFailure || !rank.operations().is_empty();
-        exact::<u32>(self.program.ranks.iter().filter(is_counted).count())
+        let ranks = self.settings.nodes_from.map_or(self.program.ranks.len(), |first| first as usize);
+        exact::<u32>(self.program.ranks[..ranks].iter().filter(is_counted).count())
     }
 
     /// How many messages all repetitions have.
@@ -540,19 +559,34 @@ impl Plan {
         let Some(call) = &operation.call else { return Time::ZERO };
         let server =
             |rank: u32| self.settings.servers.as_ref().map_or(rank, |servers| servers[rank as usize]);
-        if server(from) == server(to) { call.costs.inside } else { call.costs.network }
+        match server(from) == server(to) {
+            true if self.is_node(to) => Time::ZERO,
+            true => call.costs.inside,
+            false => call.costs.network,
+        }
+    }
+
+    /// Whether a rank is a node in a server's switch.
+    pub fn is_node(&self, rank: u32) -> bool {
+        self.settings.nodes_from.is_some_and(|first| rank >= first)
     }
 
     /// A rank's place in a group.
     pub fn place_in(&self, group: u32, rank: u32) -> u32 {
         let places = &self.places[group as usize];
+        if self.is_node(rank) {
+            let nth = self.nodes[group as usize].iter().position(|&node| node == rank);
+            return exact::<u32>(places.len() + nth.expect("it takes part"));
+        }
         let found = places.binary_search_by_key(&rank, |&(member, _)| member);
         places[found.expect("the program was checked")].1
     }
 
     /// The rank at a place of a group.
     pub fn rank_at(&self, group: u32, place: u32) -> u32 {
-        self.program.groups[group as usize][place as usize]
+        let members = &self.program.groups[group as usize];
+        let node = || self.nodes[group as usize][place as usize - members.len()];
+        members.get(place as usize).copied().unwrap_or_else(node)
     }
 
     /// What depends on an operation of a rank.
@@ -647,6 +681,7 @@ impl Patterns {
             algorithm,
             group,
             ranks,
+            places: ranks,
             bytes,
             matrix: if let Sizes::Matrix(matrix) = sizes { Some(matrix) } else { None },
             channels,
@@ -691,12 +726,14 @@ fn by_library(
     };
     let slots = patterns.iter().map(|pattern| pattern.slots()).max().unwrap_or(0);
     let server = |rank: &u32| plan.settings.servers.as_ref().map_or(*rank, |servers| servers[*rank as usize]);
-    let grants = library.has_grants().then(|| members.iter().map(server).collect());
+    let nodes: &[u32] = if call.is_switched() { &plan.nodes[group as usize] } else { &[] };
+    let grants = library.has_grants().then(|| members.iter().chain(nodes).map(server).collect());
     Ok(Operation {
         kind,
         algorithm: Algorithm::usual(kind),
         group,
         ranks,
+        places: ranks + exact::<u32>(nodes.len()),
         bytes,
         matrix: None,
         channels: call.channels,
@@ -741,7 +778,7 @@ impl Operation {
             return Ok(0);
         }
         let each = if self.grants.is_some() { 2 } else { 1 };
-        let numbers = [self.slots, self.ranks, each].into_iter().try_fold(self.lanes, u32::checked_mul);
+        let numbers = [self.slots, self.places, each].into_iter().try_fold(self.lanes, u32::checked_mul);
         numbers.ok_or_else(|| format!("{} has more messages than can be numbered", self.kind.name()))
     }
 
@@ -750,7 +787,7 @@ impl Operation {
         if self.is_told() {
             return 0;
         }
-        self.of_all_lanes(|lane| self.pattern(lane).messages(self.ranks)) + self.grants()
+        self.of_all_lanes(|lane| self.pattern(lane).messages(self.places)) + self.grants()
     }
 
     /// How many of these are receivers' grants.
@@ -774,11 +811,11 @@ impl Operation {
             let to = slots.map(move |slot| pattern.message(from, slot, 1).to);
             to.filter(move |&to| servers[from as usize] != servers[to as usize]).count() as u64
         };
-        (0..self.ranks).map(of).sum()
+        (0..self.places).map(of).sum()
     }
 
     fn sizes(&self, sizes: &mut Vec<u64>, most: usize) {
-        for from in 0..self.ranks {
+        for from in 0..self.places {
             if sizes.len() > most {
                 return;
             }
@@ -798,7 +835,7 @@ impl Operation {
 
     /// How many numbers its messages take without grants: a grant has the number of its message, and so many more.
     fn ungranted(&self) -> u32 {
-        self.lanes * self.slots * self.ranks
+        self.lanes * self.slots * self.places
     }
 
     /// The message that a number grants the buffer of, if it is a grant's.
@@ -828,11 +865,10 @@ impl Operation {
             };
             return Part { lane: part.lane_there, lane_there: part.lane, from: to, message };
         }
-        let (slot, from) = (index / self.ranks, index % self.ranks);
+        let (slot, from) = (index / self.places, index % self.places);
         let (lane, slot) = (slot / self.slots, slot % self.slots);
         let message = self.message(lane, from, slot);
-        let lane_there = if message.is_for_twin { lane ^ 1 } else { lane };
-        Part { lane, lane_there, from, message }
+        Part { lane, lane_there: lane ^ message.beside, from, message }
     }
 
     /// The message that the rank at a place of the group sends in a slot.
@@ -846,7 +882,7 @@ impl Operation {
 
     /// The number of that message.
     pub fn index(&self, lane: u32, from: u32, slot: u32) -> u32 {
-        (lane * self.slots + slot) * self.ranks + from
+        (lane * self.slots + slot) * self.places + from
     }
 
     /// How it is carried out, in a word.

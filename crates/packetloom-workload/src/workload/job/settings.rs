@@ -226,6 +226,8 @@ pub struct Site<'a> {
     pub rate: Option<Rate>,
     /// What a byte takes inside a server, and to the nearest host of another, on the empty network.
     pub wire: (Time, Time),
+    /// The nodes in servers' switches that reduce, server by server, if there are any.
+    pub nodes: &'a [HostId],
     /// Which operations are carried out as wholes.
     pub whole: Whole,
 }
@@ -247,17 +249,27 @@ pub fn settings(
     let hosts = place(values, ranks, site, draws)?;
     let server = values.optional_count("server").map(|server| bounded("server", server)).transpose()?;
     let own = server.map(|server| (0..ranks).map(|rank| rank / server).collect());
+    let mut hosts = hosts;
     let of_topology = || site.server.map(|server| hosts.iter().map(|host| host / server).collect());
+    let mut servers: Option<Vec<u32>> = own.or_else(of_topology);
+    let library = Nccl::of(values, site)?;
+    let mut nodes_from = None;
+    if let Some(servers) = servers.as_mut().filter(|_| library.as_ref().is_some_and(Nccl::has_nodes)) {
+        nodes_from = Some(ranks);
+        servers.extend((0..).take(site.nodes.len()));
+        hosts.extend(site.nodes);
+    }
     Ok(Settings {
-        servers: own.or_else(of_topology),
+        servers,
         hosts,
+        nodes_from,
         like,
         repeat: bounded("repeat", values.count("repeat"))?,
         algorithms: algorithms.filter_map(named).collect::<BTreeMap<_, _>>(),
         channels: bounded("channels", values.count("channels"))?,
         chunks: bounded("chunks", values.count("chunks"))?,
         costs: costs(values, site)?,
-        library: Nccl::of(values, site)?,
+        library,
         whole: site.whole,
         number: like.source,
         disturbances: Arc::default(),

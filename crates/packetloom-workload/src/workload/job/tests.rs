@@ -38,6 +38,7 @@ pub(super) fn settings(ranks: u32) -> Settings {
         number: 0,
         disturbances: Arc::default(),
         life: Life::Whole,
+        nodes_from: None,
     }
 }
 

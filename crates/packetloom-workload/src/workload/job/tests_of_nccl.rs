@@ -3,7 +3,7 @@
 
 use super::tests::{collective, execute, execute_late, settings, took};
 use super::*;
-use crate::job::Collective;
+use crate::job::{Collective, Program, Rank};
 use crate::nccl::{Algorithm as How, GRANT_BYTES, Protocol, Wishes};
 use crate::random::{Purpose, Stream};
 use library::Nccl;
@@ -60,6 +60,58 @@ fn operations_with_grants_end_whatever_is_late() {
                     execute_late(collective(operation, ranks, 1_500_000), settings, late);
                 }
             }
+        }
+    }
+}
+
+/// Ranks on servers of so many, whose switches have nodes that reduce.
+fn with_nodes(ranks: u32, server: u32, bytes: u64, library: Nccl) -> (Program, Settings) {
+    let Settings { mut hosts, servers, .. } = on_servers(ranks, server, library.clone());
+    let (count, mut servers) = (ranks / server, servers.expect("they have some"));
+    servers.extend(0..count);
+    hosts.extend((0..count).map(|node| 1_000 + node));
+    let mut program = collective(Collective::AllReduce, ranks, bytes);
+    program.ranks.extend((0..count).map(|_| Rank::default()));
+    let settings = Settings {
+        hosts,
+        servers: Some(servers),
+        library: Some(library),
+        nodes_from: Some(ranks),
+        ..settings(ranks)
+    };
+    (program, settings)
+}
+
+/// 1 MiB by 16 channels and eight heads: a chunk of 8 KiB for each, which takes four hops of 1 us and 8,192 ns each.
+#[test]
+fn an_all_reduce_by_a_switch_takes_four_hops() {
+    let library = Nccl::by_switches(1, (Time::ZERO, Time::ZERO), false);
+    let (program, settings) = with_nodes(8, 8, 1 << 20, library);
+    let (spans, flows) = execute(program, settings);
+    assert_eq!(took(&spans), 4 * (1_000 + 8_192));
+    // Contributions, sums, results, and results to all.
+    assert_eq!(flows.len(), 16 * 8 * (8 + 1 + 1 + 8));
+    // What a head takes for a sum, and a rank for a result; a node takes nothing.
+    let (program, settings) =
+        with_nodes(8, 8, 1 << 20, Nccl::by_switches(1, (Time::from_us(3), Time::ZERO), false));
+    assert_eq!(took(&execute(program, settings).0), 4 * (1_000 + 8_192) + 2 * 3_000);
+    // Two servers: up to the root and down from it, with what the network costs.
+    let (program, settings) =
+        with_nodes(16, 8, 1 << 20, Nccl::by_switches(2, (Time::from_us(3), Time::from_us(10)), false));
+    assert_eq!(took(&execute(program, settings).0), 6 * (1_000 + 8_192) + 2 * 3_000 + 2 * 10_000);
+}
+
+#[test]
+fn operations_by_switches_end_whatever_is_late() {
+    for (ranks, server, has_grants) in [(4, 4, false), (8, 4, true), (24, 8, true), (20, 4, false)] {
+        for seed in 0..3 {
+            let mut random = Stream::new(seed, Purpose::Transport, ranks.into());
+            let late = || Time::from_ns(u64::from(random.below(4) / 3 * 90_000));
+            let costs = (Time::from_us(3), Time::from_us(10));
+            let library = Nccl::by_switches(ranks / server, costs, has_grants);
+            // Each channel's share of a head is several chunks.
+            let (program, settings) = with_nodes(ranks, server, 40 << 20, library);
+            execute_late(program, Settings { repeat: 2, ..settings }, late);
         }
     }
 }

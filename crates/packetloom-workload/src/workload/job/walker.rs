@@ -117,6 +117,9 @@ enum Due {
     GoesOn,
 }
 
+/// The place of an operation at a node in a switch, which has none.
+const NO_PLACE: u32 = u32::MAX;
+
 impl Walker {
     /// A rank before its first operation.
     pub fn new(plan: &Arc<Plan>, rank: u32) -> Walker {
@@ -579,7 +582,14 @@ impl Walker {
         let plan = &self.plan;
         let Exchange::Collective(operation) = plan.exchange(key.1) else { return None };
         let place = plan.place_in(operation.group, self.rank);
-        Some(self.collectives.entry(key).or_insert_with(|| Progress::new(Arc::clone(operation), place)))
+        Some(self.collectives.entry(key).or_insert_with(|| {
+            let mut progress = Progress::new(Arc::clone(operation), place);
+            if plan.is_node(self.rank) {
+                // It is always there; it sends nothing before something comes.
+                progress.begin(NO_PLACE, &mut Vec::new());
+            }
+            progress
+        }))
     }
 
     /// Sends what a collective operation has to send, and ends it if it is over.
@@ -617,6 +627,9 @@ impl Walker {
         self.sending = sending;
         if let Some(place) = self.collectives.get(&key).and_then(Progress::over_at) {
             self.collectives.remove(&key);
+            if place == NO_PLACE {
+                return;
+            }
             if let Some(open) = self.open.get_mut(&place) {
                 open.message = message;
             }

@@ -250,6 +250,10 @@ impl<'a> Walk<'a> {
                 let part = operation.part(at.index);
                 let (lane, stage) = (part.lane, part.message.stage);
                 let rank = plan.rank_at(operation.group, part.from);
+                if plan.is_node(rank) {
+                    let to = plan.rank_at(operation.group, part.message.to);
+                    return self.before_node((rank, to), at.exchange, (lane, stage));
+                }
                 let Some(place) = self.place_of(rank, at.exchange) else { return };
                 let Some(span) = self.span(rank, place) else { return };
                 let is_awaited = |one: &OfCollective| {
@@ -264,6 +268,20 @@ impl<'a> Walk<'a> {
                 let own = |one: &OfCollective| received(one) || makes_room(one);
                 self.enabled((rank, place), at.exchange, &span, received, own);
             }
+        }
+    }
+
+    /// A node in a switch sent what it had of all once the last of that had come; it has no operation of its own, so its
+    /// receiver's is taken for it.
+    fn before_node(&mut self, (rank, to): (u32, u32), exchange: u32, (lane, stage): (u32, u32)) {
+        let is_last = |one: &OfCollective| {
+            one.exchange == exchange
+                && one.lane == lane
+                && one.awaited_by.is_some_and(|awaiting| awaiting <= stage)
+        };
+        let last = self.messages.last_received(rank, self.now, is_last);
+        if let Some((last, place)) = last.zip(self.place_of(to, exchange)) {
+            self.follow(last.row, (to, place), Spent::Message);
         }
     }
 

@@ -2,7 +2,7 @@
 
 use crate::job::Collective;
 use crate::narrow::saturated;
-use crate::nccl::{Estimate, Machine, Parts};
+use crate::nccl::{Algorithm, Estimate, Machine, Parts};
 use crate::units::Time;
 use std::fmt::Write;
 
@@ -44,6 +44,11 @@ pub fn of_us(us: f64) -> Time {
 }
 
 impl Call {
+    /// Whether switches in servers reduce, or multicast.
+    pub fn is_switched(&self) -> bool {
+        self.best.is_some_and(|best| matches!(best.algorithm, Algorithm::Nvls | Algorithm::NvlsTree))
+    }
+
     /// What the cost model says that it takes, if it knows the operation.
     pub fn takes(&self) -> Option<Time> {
         self.best.map(|best| of_us(best.time_us))

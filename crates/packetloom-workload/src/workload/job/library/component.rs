@@ -31,7 +31,7 @@ const PARAMS: &[Param] = &[
         kind: Kind::Choice(&["packets", "tuner"]),
         default: Default("packets"),
         doc: "\"packets\": channels send their chunks in slices, and at most eight steps of a connection are under way; \
-              by rings, trees, and pairs in the library's order. \"tuner\": an operation takes what the cost model says, from the moment when its last rank has begun; \
+              by rings, trees, switches in servers that reduce (the topology's reduction), and pairs in the library's order. \"tuner\": an operation takes what the cost model says, from the moment when its last rank has begun; \
               nothing is sent. All-to-all and sends are not in the model, and are refused.",
         source: "NCCL 2.30.7, src/enqueue.cc: calcCollChunking; src/graph/tuning.cc: ncclTopoGetAlgoTime",
         acts: ALWAYS,

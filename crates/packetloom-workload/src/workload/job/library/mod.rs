@@ -10,7 +10,9 @@ pub use call::{Call, HopCosts};
 pub use component::COMPONENTS;
 
 use super::pattern::Pattern;
-use super::pattern::nccl::{Pairing, pairs, pipelines, rings, trees};
+use super::pattern::nccl::{
+    Halves, Pairing, SWITCHED_LANES, Switched, pairs, pipelines, rings, switched, trees,
+};
 use super::settings::Site;
 use crate::job::Collective;
 use crate::narrow::{exact, saturated};
@@ -69,6 +71,8 @@ pub struct Nccl {
     /// What is written of costs: of a call, of a message between servers and inside.
     written: [Option<Time>; 3],
     channel_rate: Option<Rate>,
+    /// Whether there are nodes in servers' switches that reduce.
+    has_nodes: bool,
     /// What a byte takes inside a server, and to the nearest other, on the empty network.
     wire: (Time, Time),
 }
@@ -143,6 +147,7 @@ impl Nccl {
             has_grants: library.flag("clear_to_send"),
             written: ["call_cost", "network_cost", "inside_cost"].map(|key| library.optional_time(key)),
             channel_rate: library.optional_rate("channel_rate"),
+            has_nodes: !site.nodes.is_empty() && values.optional_count("server").is_none(),
             wire: site.wire,
         }))
     }
@@ -169,6 +174,11 @@ impl Nccl {
     /// Whether operations take what the cost model says, and nothing is sent.
     pub fn is_modelled(&self) -> bool {
         self.is_modelled
+    }
+
+    /// Whether nodes in servers' switches may take part in its operations.
+    pub fn has_nodes(&self) -> bool {
+        self.has_nodes && self.has_nvls && !self.is_modelled
     }
 
     /// Whether receivers on other servers grant buffers by messages.
@@ -212,13 +222,20 @@ impl Nccl {
                 wished(self.wishes.protocol.map(Protocol::name)),
             )
         })?;
-        let is_sent = matches!(best.algorithm, Algorithm::Ring | Algorithm::Tree);
-        if !self.is_modelled && !is_sent {
-            let key = if best.algorithm == Algorithm::Pat { "pat" } else { "nvls" };
-            return Err(format!(
-                "NCCL would carry out this {name} by {}, which mode = \"packets\" has not; write {key} = false, an algorithm, or mode = \"tuner\"",
-                best.algorithm.name()
-            ));
+        let by = best.algorithm.name();
+        let told = |what: &str| {
+            format!(
+                "NCCL would carry out this {name} by {by}, which mode = \"packets\" {what}, an algorithm, or mode = \"tuner\""
+            )
+        };
+        match best.algorithm {
+            Algorithm::Pat if !self.is_modelled => return Err(told("has not; write pat = false")),
+            Algorithm::Nvls | Algorithm::NvlsTree if !self.is_modelled && !self.has_nodes => {
+                let what =
+                    "has where switches in servers reduce (topology.reduction); write that, or nvls = false";
+                return Err(told(what));
+            }
+            _ => {}
         }
         Ok(Call {
             algorithm: best.algorithm.name(),
@@ -260,12 +277,16 @@ impl Nccl {
 
     /// What hosts take: what the cost model has for a hop, less what the network takes anyway; or what is written.
     fn costs(&self, machine: &Machine, (algorithm, protocol): (Algorithm, Protocol)) -> HopCosts {
-        let (inside, network) = ring_hop_us(machine, algorithm, protocol);
+        let (mut inside, network) = ring_hop_us(machine, algorithm, protocol);
+        if is_switched(algorithm) {
+            // Half of it until a head has the sum, half until all have it; on the wire each half is twice a neighbour's.
+            inside = inside / 2.0 - self.wire.0.as_secs_f64() * 1e6;
+        }
         let [call, by_network, by_inside] = self.written;
         HopCosts {
             call: call.unwrap_or(of_us(call_us(algorithm, protocol))),
             network: by_network.unwrap_or(of_us(network).since(self.wire.1)),
-            inside: by_inside.unwrap_or(of_us(inside).since(self.wire.0)),
+            inside: by_inside.unwrap_or(of_us(inside.max(0.0)).since(self.wire.0)),
         }
     }
 
@@ -285,6 +306,9 @@ impl Nccl {
         }
         let how =
             call.best.map_or((Algorithm::Ring, Protocol::Simple), |best| (best.algorithm, best.protocol));
+        if is_switched(how.0) {
+            return Ok(by_switches(operation, bytes, (how.0, channels), &call.machine));
+        }
         let pieces = Pieces::of(operation, how, (bytes, channels), (ranks, servers));
         let each = (bytes.div_ceil(u64::from(channels)), pieces);
         if how.0 == Algorithm::Tree {
@@ -299,4 +323,29 @@ impl Nccl {
         };
         Ok(Lanes { patterns, lanes: channels, bytes: LaneBytes::Part(channels, 1) })
     }
+}
+
+/// Whether switches in servers reduce, or multicast.
+fn is_switched(algorithm: Algorithm) -> bool {
+    matches!(algorithm, Algorithm::Nvls | Algorithm::NvlsTree)
+}
+
+/// What the channels of such an operation send.
+fn by_switches(
+    operation: Collective,
+    bytes: u64,
+    (algorithm, channels): (Algorithm, u32),
+    machine: &Machine,
+) -> Lanes {
+    let (ranks, servers, server) = (machine.ranks, machine.servers, machine.local());
+    let heads = if servers > 1 { machine.nics.min(server) } else { server };
+    let pieces = Pieces::switched(algorithm == Algorithm::NvlsTree, bytes, (channels, heads), servers);
+    let halves = Halves {
+        reduces: operation != Collective::AllGather,
+        multicasts: operation != Collective::ReduceScatter,
+    };
+    let parts = channels * heads;
+    let all = Switched { ranks, server, heads, channels, halves };
+    let patterns = switched(all, (bytes.div_ceil(u64::from(parts)), pieces));
+    Lanes { patterns, lanes: SWITCHED_LANES * parts, bytes: LaneBytes::Part(parts, SWITCHED_LANES) }
 }

@@ -26,6 +26,7 @@ pub fn hopper() -> Nccl {
         has_grants: false,
         written: [None; 3],
         channel_rate: None,
+        has_nodes: false,
         wire: (Time::ZERO, Time::ZERO),
     }
 }
@@ -56,6 +57,7 @@ fn settings(ranks: u32, server: u32) -> Settings {
         number: 0,
         disturbances: Arc::default(),
         life: Life::Whole,
+        nodes_from: None,
     }
 }
 
@@ -137,5 +139,14 @@ impl Nccl {
             written,
             ..hopper()
         }
+    }
+
+    /// By packets and switches that reduce, in so many servers; messages cost this inside servers and between them, and
+    /// nothing else.
+    pub fn by_switches(servers: u32, (inside, network): (Time, Time), has_grants: bool) -> Nccl {
+        let written = [Some(Time::ZERO), Some(network), Some(inside)];
+        let algorithm = Some(if servers > 1 { Algorithm::NvlsTree } else { Algorithm::Nvls });
+        let wishes = Wishes { algorithm, protocol: None };
+        Nccl { is_modelled: false, has_nodes: true, has_grants, written, wishes, ..hopper() }
     }
 }

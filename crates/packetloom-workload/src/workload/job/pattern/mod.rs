@@ -119,14 +119,15 @@ pub struct Message {
     pub stage_there: u32,
     /// The sender's stage that awaits its acknowledgement.
     pub stage_after: Option<u32>,
-    /// Whether that is a stage of the lane beside: of a lane's even number the next, of an odd one that before.
-    pub is_for_twin: bool,
+    /// Of which lane that is a stage: this in the lane's number is the other way round. 0: of the same; 1: of an even
+    /// number's the next, of an odd one's that before.
+    pub beside: u32,
 }
 
 impl Message {
     /// One whose acknowledgement no stage awaits.
     fn new(to: u32, bytes: u64, stage: u32, stage_there: u32) -> Message {
-        Message { to, bytes, stage, stage_there, stage_after: None, is_for_twin: false }
+        Message { to, bytes, stage, stage_there, stage_after: None, beside: 0 }
     }
 }
 

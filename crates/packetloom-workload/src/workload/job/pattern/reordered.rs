@@ -22,8 +22,9 @@ impl Reordered {
         Reordered { pattern, members: members.to_vec(), positions }
     }
 
+    /// Beyond the group's members are places of others, which stay where they are.
     fn position(&self, rank: u32) -> u32 {
-        self.positions[rank as usize]
+        self.positions.get(rank as usize).copied().unwrap_or(rank)
     }
 }
 
@@ -66,6 +67,6 @@ impl Pattern for Reordered {
 
     fn message(&self, rank: u32, slot: u32, bytes: u64) -> Message {
         let message = self.pattern.message(self.position(rank), slot, bytes);
-        Message { to: self.members[message.to as usize], ..message }
+        Message { to: self.members.get(message.to as usize).copied().unwrap_or(message.to), ..message }
     }
 }

@@ -1,6 +1,7 @@
 //! What NCCL's channels send. Each channel is a lane, in which a rank does one thing after the other: it takes a message
 //! and passes on, in the order of loops, chunks and slices. At most eight steps of a connection are under way.
 
+mod nvls;
 mod pairs;
 mod pipeline;
 mod ring;
@@ -8,6 +9,7 @@ mod ring;
 mod tests;
 mod tree;
 
+pub use nvls::{Halves, LANES as SWITCHED_LANES, Switched, switched};
 pub use pairs::{Pairing, pairs};
 pub use pipeline::pipelines;
 pub use ring::rings;

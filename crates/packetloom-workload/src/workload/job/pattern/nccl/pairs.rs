@@ -202,14 +202,14 @@ impl Pattern for Channel {
         let then = self.begins(batch + 1);
         if self.is_relay {
             let to = self.passed_on(rank, batch, place).unwrap_or(rank);
-            return Message { is_for_twin: true, ..Message::new(to, bytes, slot, then) };
+            return Message { beside: 1, ..Message::new(to, bytes, slot, then) };
         }
         let to = self.target(rank, batch, place);
         debug_assert_eq!(self.source(to, batch, place), rank);
         match self.relay(rank, to) {
             Some(relay) => {
                 let stage_there = self.relay_stage(batch, chunk, place);
-                Message { is_for_twin: true, ..Message::new(relay, bytes, stage, stage_there) }
+                Message { beside: 1, ..Message::new(relay, bytes, stage, stage_there) }
             }
             None => Message::new(to, bytes, stage, then),
         }

@@ -81,7 +81,7 @@ fn carry_out(lanes: &[Box<dyn Pattern>], ranks: u32, bytes: u64) -> Carried {
     while !run.on_way.is_empty() {
         let which = draws.below(run.on_way.len() as u32) as usize;
         let (lane, from, message) = run.on_way.swap_remove(which);
-        let there = if message.is_for_twin { lane ^ 1 } else { lane };
+        let there = lane ^ message.beside as usize;
         *run.ranks[message.to as usize][there].arrived.entry(message.stage_there).or_default() += 1;
         let own = &mut run.ranks[from as usize][lane].under_way;
         let left = own.get_mut(&message.stage).expect("it was under way");
@@ -205,6 +205,53 @@ fn every_pair_gets_its_bytes_and_pxn_keeps_to_rails() {
                     assert!(all.values().all(|sent| (wire..wire + 64).contains(sent)), "{one:?}: {all:?}");
                 }
             }
+        }
+    }
+}
+
+/// Ranks and heads of servers; the servers' nodes come after the ranks.
+#[test]
+fn switches_reduce_and_multicast_and_a_trees_heads_alone_cross_servers() {
+    let (both, sums, results) = ((true, true), (true, false), (false, true));
+    let shapes = [(8, 8, 8, both), (8, 8, 8, sums), (8, 8, 8, results), (4, 4, 2, both)];
+    for (ranks, server, heads, (reduces, multicasts)) in
+        shapes.into_iter().chain([(16, 8, 8, both), (24, 8, 2, both), (20, 4, 4, both), (7, 1, 1, both)])
+    {
+        let (servers, bytes) = (ranks / server, 1_000_000);
+        let halves = Halves { reduces, multicasts };
+        let all = Switched { ranks, server, heads, channels: 2, halves };
+        let pieces = Pieces::switched(servers > 1, bytes, (2, heads), servers);
+        let lanes = switched(all, (bytes, pieces));
+        assert_eq!(lanes.len() as u32, SWITCHED_LANES * 2 * heads);
+        for (nth, lanes) in lanes.chunks(SWITCHED_LANES as usize).enumerate() {
+            let (sent, pairs) = carry_out(lanes, ranks + servers, bytes);
+            let head = nth as u32 % heads * server / heads;
+            for rank in 0..ranks {
+                let is_head = rank % server == head;
+                let crossing: u64 = pairs
+                    .iter()
+                    .filter(|((from, to), _)| *from == rank && *to < ranks)
+                    .map(|(_, bytes)| bytes)
+                    .sum();
+                let to_node = sent[rank as usize].1 - crossing;
+                // Its own contribution, and of a head the result.
+                let expected = u64::from(reduces) + u64::from(multicasts && is_head);
+                assert_eq!(to_node, expected * bytes, "{all:?}: rank {rank} of head {head}");
+                assert!(is_head || crossing == 0);
+            }
+            let all_crossing: u64 = pairs
+                .iter()
+                .filter(|((from, to), _)| *from < ranks && *to < ranks)
+                .map(|(_, bytes)| bytes)
+                .sum();
+            assert_eq!(
+                all_crossing,
+                2 * u64::from(servers - 1) * bytes,
+                "each edge of the tree, up and down"
+            );
+            // A node gives its head the sum, and everyone the result.
+            let of_node = (u64::from(reduces) + u64::from(multicasts) * u64::from(server)) * bytes;
+            assert!((ranks..ranks + servers).all(|node| sent[node as usize].1 == of_node), "{sent:?}");
         }
     }
 }

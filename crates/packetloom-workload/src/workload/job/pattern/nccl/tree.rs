@@ -120,8 +120,8 @@ impl Pattern for Direction {
         let Node { parent, children, .. } = self.node(rank);
         if self.goes_up {
             let to = parent.unwrap_or(rank);
-            let is_for_twin = self.node(to).parent.is_none();
-            return Message { is_for_twin, ..Message::new(to, self.chunk(bytes, slot), slot, slot) };
+            let beside = u32::from(self.node(to).parent.is_none());
+            return Message { beside, ..Message::new(to, self.chunk(bytes, slot), slot, slot) };
         }
         let (nth, child) = (slot / MOST_CHILDREN, slot % MOST_CHILDREN);
         Message::new(children[child as usize], self.chunk(bytes, nth), nth, nth)
