@@ -711,8 +711,8 @@ def ran(example: Path, folder: Path, *settings: str) -> Results:
 
 
 COMPARED = [example for example in EXAMPLES if example.stem not in ("tuning", "dctcp-bottlenecks")]
-"""But those that have a single scheme at a single load: `packetloom tune` compares one with its own changes, and the other
-is for its flows beside each other."""
+"""But those that have a single scheme at a single load: `packetloom tune` compares one with its own changes, and in the
+other flows are compared."""
 
 
 @pytest.mark.parametrize("example", COMPARED, ids=lambda path: path.stem)
