@@ -270,8 +270,14 @@ def bench_threads(name: str) -> int: ...
 def bench_runs(name: str) -> int:
     """How often a benchmark is run to be timed."""
 
-def bench(name: str) -> dict[str, str | int | float]:
+def bench(name: str, threads: int | None = None) -> dict[str, str | int | float]:
     """Runs a benchmark once: name, packet_hops, events, cpu_s, wall_s, threads."""
+
+def bench_in_turn(name: str, threads: int) -> dict[str, int | float]:
+    """Has one thread do in turn what so many would do at once: cpu_s, windows, all_s, longest_s."""
+
+def bench_meeting() -> tuple[float, float]:
+    """What a thread takes to meet another after a window, and for each thread more, in seconds."""
 
 def bench_reference_loop(name: str, cpu_s: float) -> dict[str, int | float]:
     """Runs the reference loop on a fabric of a benchmark's size for this much processor time: packet_hops, cpu_s."""

@@ -8,6 +8,8 @@ import pytest
 from packetloom import _core
 from packetloom.bench import benchmarks
 from packetloom.bench.benchmarks import beside_reference_loop, run_benchmarks, together
+from packetloom.bench.threads_model import THREADS, foresee, print_model
+from packetloom.errors import PacketloomError
 
 KEYS = {
     "name",
@@ -84,3 +86,32 @@ def test_runs_are_summed_up() -> None:
         **{"name": "any", "threads": 2, "runs": 2, "packet_hops": 20, "events": 40, "cpu_s": 4.0, "wall_s": 6.0},
         **{"packet_hops_per_cpu_s": 5.0, "peak_memory_bytes": 8},
     }
+
+
+def test_what_threads_would_gain_follows_from_what_their_shares_take(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    costs = {1: (3.0, 2.0, 2.0), 2: (3.1, 2.0, 1.1), 4: (3.2, 2.0, 0.6)}
+
+    def in_turn(_: str, threads: int) -> dict[str, float]:
+        cpu_s, all_s, longest_s = costs[threads]
+        return {"cpu_s": cpu_s, "windows": 1_000, "all_s": all_s, "longest_s": longest_s}
+
+    monkeypatch.setattr(_core, "bench_in_turn", in_turn)
+    monkeypatch.setattr(_core, "bench_meeting", lambda: (1e-4, 1e-5))
+    one, two, four = foresee("any", (1, 2, 4))
+    assert (one.wall_s, one.meetings_s, one.gain) == (3.0, 0.0, 1.0)
+    assert two.wall_s == pytest.approx(1.1 + 1.1 + 0.1)
+    assert four.wall_s == pytest.approx(1.2 + 0.6 + 0.12)
+    assert four.gain == pytest.approx(3.0 / 1.92)
+
+
+def test_the_model_of_threads_prints_a_row_for_each_number(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    print_model(["nscc-reps-permutation-k8"], tmp_path / "model.json")
+    rows = json.loads((tmp_path / "model.json").read_text())
+    assert [row["threads"] for row in rows] == list(THREADS)
+    assert all(row["in_windows_s"] <= row["wall_s"] for row in rows)
+    assert rows[1]["measured_gain"] > 0
+    assert "measured" in capsys.readouterr().out
+    with pytest.raises(PacketloomError, match="did you mean"):
+        print_model(["fifo-permutation-k6"], None)

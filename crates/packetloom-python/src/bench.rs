@@ -2,9 +2,10 @@
 
 use crate::ScenarioError;
 use cpu_time::ThreadTime;
+use packetloom::engine::{Meeting, meeting};
 use packetloom::reference_loop;
 use packetloom::scenario::{Case, Scenario};
-use packetloom::simulation::{Monitor, Simulation};
+use packetloom::simulation::{Monitor, Outcome, Simulation};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::path::Path;
@@ -100,24 +101,52 @@ pub fn bench_reference_loop<'py>(py: Python<'py>, name: &str, cpu_s: f64) -> PyR
     Ok(figure)
 }
 
-/// Runs a benchmark once, network and traffic built outside the time that counts.
+/// Runs a benchmark once, network and traffic built outside the time that counts; on its own number of threads, if none is
+/// given.
 #[pyfunction]
-pub fn bench<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyDict>> {
+#[pyo3(signature = (name, threads=None))]
+pub fn bench<'py>(py: Python<'py>, name: &str, threads: Option<u32>) -> PyResult<Bound<'py, PyDict>> {
     let bench = find(name)?;
-    let simulation = bench.simulation()?;
-    let (tally, cpu, wall) = py
-        .detach(|| {
-            let (wall, cpu) = (Instant::now(), ThreadTime::now());
-            let outcome = simulation.with_threads(bench.threads).run(&Monitor::default())?;
-            Ok((outcome.tally, cpu.elapsed() + outcome.helpers_took, wall.elapsed()))
-        })
-        .map_err(|complaint| crate::scenario::complaint_error(&complaint))?;
+    let threads = threads.unwrap_or(bench.threads);
+    let simulation = bench.simulation()?.with_threads(threads);
+    let (outcome, cpu_s, wall) = timed(py, simulation)?;
     let figure = PyDict::new(py);
     figure.set_item("name", name)?;
-    figure.set_item("packet_hops", tally.packet_hops)?;
-    figure.set_item("events", tally.events)?;
-    figure.set_item("cpu_s", cpu.as_secs_f64())?;
+    figure.set_item("packet_hops", outcome.tally.packet_hops)?;
+    figure.set_item("events", outcome.tally.events)?;
+    figure.set_item("cpu_s", cpu_s)?;
     figure.set_item("wall_s", wall.as_secs_f64())?;
-    figure.set_item("threads", bench.threads)?;
+    figure.set_item("threads", threads)?;
     Ok(figure)
+}
+
+/// Runs a benchmark once on one thread that does in turn what so many would do at once: the processor time, how many windows
+/// there were, what all shards took in them, and of each window the one that took longest.
+#[pyfunction]
+pub fn bench_in_turn<'py>(py: Python<'py>, name: &str, threads: u32) -> PyResult<Bound<'py, PyDict>> {
+    let simulation = find(name)?.simulation()?.with_threads_in_turn(threads);
+    let (outcome, cpu_s, _) = timed(py, simulation)?;
+    let figure = PyDict::new(py);
+    figure.set_item("cpu_s", cpu_s)?;
+    figure.set_item("windows", outcome.window_costs.windows)?;
+    figure.set_item("all_s", outcome.window_costs.all.as_secs_f64())?;
+    figure.set_item("longest_s", outcome.window_costs.longest.as_secs_f64())?;
+    Ok(figure)
+}
+
+/// What a thread takes to meet another after a window, and for each thread more, in seconds.
+#[pyfunction]
+pub fn bench_meeting(py: Python<'_>) -> (f64, f64) {
+    let Meeting { with_one, for_each_more } = py.detach(meeting);
+    (with_one.as_secs_f64(), for_each_more.as_secs_f64())
+}
+
+fn timed(py: Python<'_>, simulation: Simulation) -> PyResult<(Outcome, f64, Duration)> {
+    py.detach(|| {
+        let (wall, cpu) = (Instant::now(), ThreadTime::now());
+        let outcome = simulation.run(&Monitor::default())?;
+        let cpu_s = (cpu.elapsed() + outcome.helpers_took).as_secs_f64();
+        Ok((outcome, cpu_s, wall.elapsed()))
+    })
+    .map_err(|complaint| crate::scenario::complaint_error(&complaint))
 }

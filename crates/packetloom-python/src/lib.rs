@@ -126,6 +126,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(version, module)?)?;
     module.add_function(wrap_pyfunction!(profile_guided, module)?)?;
     module.add_function(wrap_pyfunction!(bench::bench, module)?)?;
+    module.add_function(wrap_pyfunction!(bench::bench_in_turn, module)?)?;
+    module.add_function(wrap_pyfunction!(bench::bench_meeting, module)?)?;
     module.add_function(wrap_pyfunction!(bench::bench_names, module)?)?;
     module.add_function(wrap_pyfunction!(bench::bench_threads, module)?)?;
     module.add_function(wrap_pyfunction!(bench::bench_runs, module)?)?;

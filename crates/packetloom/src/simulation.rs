@@ -43,7 +43,7 @@ pub use trial::{Cost, Trial};
 use crate::audit::{Violation, check_rows};
 use crate::central;
 use crate::engine::FlowWatch;
-use crate::engine::{FlowStatus, Tally};
+use crate::engine::{FlowStatus, Tally, WindowCosts};
 use crate::fault::{self, Faults};
 use crate::flow::{Flow, HostId};
 use crate::fluid;
@@ -162,6 +162,7 @@ struct Setting {
     format: Format,
     longest_window: Time,
     threads: u32,
+    take_turns: bool,
     is_audited: bool,
 }
 
@@ -259,6 +260,7 @@ impl Simulation {
             format,
             longest_window: Time::NEVER,
             threads: 1,
+            take_turns: false,
             is_audited: cfg!(debug_assertions),
         };
         Ok(Simulation { setting, workload, environment })
@@ -349,6 +351,13 @@ impl Simulation {
     pub fn with_threads(mut self, threads: u32) -> Simulation {
         self.setting.threads = threads.max(1);
         self
+    }
+
+    /// Has one thread do in turn what so many would do at once, and time it ([`Outcome::window_costs`]). Results do not
+    /// depend on it.
+    pub fn with_threads_in_turn(mut self, threads: u32) -> Simulation {
+        self.setting.take_turns = true;
+        self.with_threads(threads)
     }
 
     /// Uses at most so many threads: as many as have enough to do.
@@ -518,6 +527,7 @@ impl Setting {
             simulated,
             warm_up: from,
             helpers_took: Duration::ZERO,
+            window_costs: WindowCosts::default(),
             planned_for: Duration::ZERO,
             warnings,
             never_started: 0,

@@ -99,6 +99,21 @@ fn assert_same_whatever_the_windows_and_threads(toml: &str, what: &str, on_threa
     }
 }
 
+/// One thread does in turn what several would do at once, and says what it took.
+#[test]
+fn shards_that_take_turns_give_the_same_bits_and_are_timed() {
+    let toml = scenario(SMALL_FLOWS, "dctcp", ECN, "ecmp", 150);
+    let case = cases(&toml).remove(0);
+    let alone = everything(&in_windows_up_to(&case, Time::NEVER, 1));
+    for threads in [2, 5] {
+        let simulation = Simulation::new(case.clone()).expect("a sound case").with_threads_in_turn(threads);
+        let outcome = simulation.run(&Monitor::default()).expect("a sound case");
+        assert!(everything(&outcome) == alone, "{threads} threads");
+        let costs = outcome.window_costs;
+        assert!(costs.windows > 10 && costs.longest <= costs.all && costs.all <= costs.longest * threads);
+    }
+}
+
 #[test]
 fn fingerprints_are_pinned_for_every_scheme() {
     let pinned = [

@@ -69,12 +69,24 @@ def bench(
         typer.Option(metavar="PYTHON", help="Compare with the build that this Python has, in pairs of runs."),
     ] = None,
     pairs: Annotated[int, typer.Option(help="With --against: how many.", min=1)] = 5,
+    threads_model: Annotated[
+        bool,
+        typer.Option(
+            "--threads-model", help="Say instead what 2 to 64 threads would gain, from what one takes for each share."
+        ),
+    ] = False,
 ) -> None:
     """Measure the simulator's speed and memory."""
     from packetloom.store.targets import check_target
 
     check_target(json_file, against)
-    if against:
+    if threads_model and against:
+        raise PacketloomError("--threads-model is of this build alone: leave --against out")
+    if threads_model:
+        from packetloom.bench.threads_model import print_model
+
+        print_model(names or [], json_file)
+    elif against:
         from packetloom.bench.comparison import compare_builds
 
         compare_builds(names or [], against, pairs, json_file)

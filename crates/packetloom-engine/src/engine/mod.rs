@@ -72,8 +72,10 @@ use partition::Partition;
 use shard::Shard;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
+pub use thread_pool::WindowCosts;
 use thread_pool::{AnyThreadPool, ThreadPool, Window};
 use view::View;
+pub use worker::{Meeting, meeting};
 
 /// What was done, in numbers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -146,6 +148,8 @@ pub struct Plan<'a> {
     pub longest_window: Time,
     /// How many threads share out the nodes; at least 1. Results must not depend on it.
     pub threads: u32,
+    /// Whether what these threads would do is done by one, which times it. Results must not depend on it.
+    pub take_turns: bool,
 }
 
 /// What is kept of a port: its counters, its queue's record and its link's.
@@ -193,6 +197,9 @@ pub trait AnyEngine: Send {
 
     /// The processor time of all threads but the one that ran the engine.
     fn helpers_took(&self) -> Duration;
+
+    /// What windows cost, where what threads would do was done in turn.
+    fn window_costs(&self) -> WindowCosts;
 
     /// What was done.
     fn tally(&self) -> Tally;
@@ -266,6 +273,8 @@ pub struct Engine<'t, H, A> {
     partition: Partition,
     now: Time,
     helpers_took: Duration,
+    take_turns: bool,
+    window_costs: WindowCosts,
     /// The window under way, of a run that goes on step by step.
     driven: Driven,
     /// See [`Transport::segment`].
@@ -286,6 +295,8 @@ impl<'t, H: Copy + Default, A: PortAgent<H>> Engine<'t, H, A> {
             partition,
             now: Time::ZERO,
             helpers_took: Duration::ZERO,
+            take_turns: plan.take_turns,
+            window_costs: WindowCosts::default(),
             driven: Driven::default(),
             segment: T::segment,
         }
@@ -322,12 +333,13 @@ impl<H: Copy + Default + std::fmt::Debug + Send + 'static, A: PortAgent<H>> AnyE
         }
         let clock = self.shards[0].link_table.calendar.clock();
         let places = &self.partition.places;
-        let (under_way, took) = std::thread::scope(|scope| {
-            let mut thread_pool = ThreadPool::new(scope, &mut self.shards);
+        let (under_way, took, costs) = std::thread::scope(|scope| {
+            let mut thread_pool = ThreadPool::new(scope, &mut self.shards, self.take_turns);
             self.now = lead(&mut thread_pool, clock, places, workload, (self.now, max_time), after_window);
             thread_pool.end()
         });
         self.helpers_took += took;
+        self.window_costs += costs;
         for (shard, mut crossings) in self.shards.iter_mut().zip(under_way) {
             shard.take_in(&mut crossings);
         }
@@ -382,6 +394,10 @@ impl<H: Copy + Default + std::fmt::Debug + Send + 'static, A: PortAgent<H>> AnyE
 
     fn helpers_took(&self) -> Duration {
         self.helpers_took
+    }
+
+    fn window_costs(&self) -> WindowCosts {
+        self.window_costs
     }
 
     fn tally(&self) -> Tally {

@@ -3,6 +3,8 @@
 //! The thread that runs the engine leads. It chooses the next window, takes the first shard through it, and waits
 //! for the others. What shards send each other in a window arrives after it, so it is handed over between two
 //! windows. A shard's work depends only on what it was handed, so results are the same for any number of threads.
+//!
+//! Shards may take turns on one thread instead, each timed: what so many threads would gain follows from that on any machine.
 
 use super::Tally;
 use super::agent::PortAgent;
@@ -14,7 +16,9 @@ use super::worker::{Job, Worker, hire};
 use crate::flow::Flow;
 use crate::units::Time;
 use crate::workload::Query;
+use cpu_time::ThreadTime;
 use std::any::Any;
+use std::ops::AddAssign;
 use std::thread::Scope;
 use std::time::Duration;
 
@@ -56,10 +60,52 @@ impl<H> ShardMessage<H> {
     }
 }
 
+/// What windows cost of shards that took turns on one thread.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct WindowCosts {
+    /// How many windows there were.
+    pub windows: u64,
+    /// All shards' processor time in them.
+    pub all: Duration,
+    /// Of each window, that of the shard that took longest: what all would take together.
+    pub longest: Duration,
+}
+
+impl WindowCosts {
+    /// A window in which the shards took so long.
+    fn of(shards: impl Iterator<Item = Duration>) -> WindowCosts {
+        let none = WindowCosts { windows: 1, ..WindowCosts::default() };
+        shards.fold(none, |WindowCosts { windows, all, longest }, one| WindowCosts {
+            windows,
+            all: all + one,
+            longest: longest.max(one),
+        })
+    }
+}
+
+impl AddAssign for WindowCosts {
+    fn add_assign(&mut self, other: WindowCosts) {
+        let WindowCosts { windows, all, longest } = other;
+        *self = WindowCosts {
+            windows: self.windows + windows,
+            all: self.all + all,
+            longest: self.longest + longest,
+        };
+    }
+}
+
+/// Who takes the other shards through windows.
+enum Others<'scope, 't, H, A> {
+    /// A thread each.
+    Workers(Vec<Worker<'scope>>),
+    /// The leader, after its own.
+    Leader(&'scope mut [Shard<'t, H, A>], WindowCosts),
+}
+
 /// The leader's shard and the other threads.
 pub(super) struct ThreadPool<'scope, 't, H, A> {
     own: &'scope mut Shard<'t, H, A>,
-    workers: Vec<Worker<'scope>>,
+    others: Others<'scope, 't, H, A>,
     /// One for each shard, while it has no window.
     #[expect(clippy::vec_box, reason = "boxes go to workers and come back without an allocation")]
     shard_messages: Vec<Box<ShardMessage<H>>>,
@@ -97,17 +143,21 @@ impl<H: Copy + Default + Send + 'static, A: PortAgent<H>> Job for Shard<'_, H, A
 }
 
 impl<'scope, 't, H: Copy + Default + Send + 'static, A: PortAgent<H>> ThreadPool<'scope, 't, H, A> {
-    /// Starts a thread for each shard but the first.
+    /// Starts a thread for each shard but the first; none, where they take turns.
     pub(super) fn new(
         scope: &'scope Scope<'scope, '_>,
         shards: &'scope mut [Shard<'t, H, A>],
+        take_turns: bool,
     ) -> ThreadPool<'scope, 't, H, A> {
         let count = shards.len();
         let shard_message = |shard: &Shard<'_, H, A>| Box::new(ShardMessage::new(count, shard.next_window()));
         let shard_messages = shards.iter().map(shard_message).collect();
         let (own, others) = shards.split_first_mut().expect("at least one shard");
-        let workers = others.iter_mut().map(|shard| hire(scope, shard)).collect();
-        ThreadPool { own, workers, shard_messages }
+        let others = match take_turns {
+            true => Others::Leader(others, WindowCosts::default()),
+            false => Others::Workers(others.iter_mut().map(|shard| hire(scope, shard)).collect()),
+        };
+        ThreadPool { own, others, shard_messages }
     }
 
     /// Puts what each shard sent where its receiver will find it.
@@ -121,10 +171,14 @@ impl<'scope, 't, H: Copy + Default + Send + 'static, A: PortAgent<H>> ThreadPool
     }
 
     /// Lets the workers go; returns what was sent across shards in the last window, by the shards that it goes to,
-    /// and the processor time that the workers took.
-    pub(super) fn end(self) -> (Vec<Crossings<H>>, Duration) {
-        let took = self.workers.into_iter().map(Worker::end).sum();
-        (self.shard_messages.into_iter().map(|shard_message| shard_message.crossings).collect(), took)
+    /// the processor time that the workers took, and what windows cost of shards that took turns.
+    pub(super) fn end(self) -> (Vec<Crossings<H>>, Duration, WindowCosts) {
+        let (took, costs) = match self.others {
+            Others::Workers(workers) => (workers.into_iter().map(Worker::end).sum(), WindowCosts::default()),
+            Others::Leader(_, costs) => (Duration::ZERO, costs),
+        };
+        let crossings = self.shard_messages.into_iter().map(|shard_message| shard_message.crossings);
+        (crossings.collect(), took, costs)
     }
 }
 
@@ -145,12 +199,25 @@ impl<H: Copy + Default + Send + 'static, A: PortAgent<H>> AnyThreadPool for Thre
     }
 
     fn process(&mut self, window: Window) -> Tally {
-        for (worker, shard_message) in self.workers.iter().zip(self.shard_messages.drain(1..)) {
-            worker.begin(window, shard_message);
-        }
-        self.own.process(window, &mut self.shard_messages[0]);
-        for worker in &self.workers {
-            self.shard_messages.push(worker.finish().downcast().expect("the message that went"));
+        match &mut self.others {
+            Others::Workers(workers) => {
+                for (worker, shard_message) in workers.iter().zip(self.shard_messages.drain(1..)) {
+                    worker.begin(window, shard_message);
+                }
+                self.own.process(window, &mut self.shard_messages[0]);
+                for worker in workers {
+                    self.shard_messages.push(worker.finish().downcast().expect("the message that went"));
+                }
+            }
+            Others::Leader(others, costs) => {
+                let shards = std::iter::once(&mut *self.own).chain(others.iter_mut());
+                *costs +=
+                    WindowCosts::of(shards.zip(&mut self.shard_messages).map(|(shard, shard_message)| {
+                        let clock = ThreadTime::now();
+                        shard.process(window, shard_message);
+                        clock.elapsed()
+                    }));
+            }
         }
         self.hand_over();
         let tallies = self.shard_messages.iter().map(|shard_message| shard_message.tally);
@@ -158,8 +225,11 @@ impl<H: Copy + Default + Send + 'static, A: PortAgent<H>> AnyThreadPool for Thre
     }
 
     fn statuses(&self) -> Vec<FlowStatus> {
-        let of_workers = super::worker::statuses(&self.workers);
-        endpoint::in_order([self.own.statuses(), of_workers].concat())
+        let of_others = match &self.others {
+            Others::Workers(workers) => super::worker::statuses(workers),
+            Others::Leader(others, _) => others.iter().flat_map(Shard::statuses).collect(),
+        };
+        endpoint::in_order([self.own.statuses(), of_others].concat())
     }
 
     fn log(&mut self) -> &mut Log {

@@ -3,11 +3,12 @@
 
 use super::endpoint::FlowStatus;
 use super::thread_pool::Window;
+use crate::units::Time;
 use cpu_time::ThreadTime;
 use std::any::Any;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{Scope, ScopedJoinHandle};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// How often a waiting thread polls before it sleeps. A poll takes some thirty nanoseconds, so polling lasts about
 /// as long as a wake-up. A thread has to sleep rather than yield: the system wakes it on an idle processor, whereas
@@ -94,6 +95,55 @@ pub(super) fn hire<'scope>(scope: &'scope Scope<'scope, '_>, job: &'scope mut dy
         clock.elapsed()
     });
     Worker { orders, done, statuses, thread }
+}
+
+/// What it takes the leader to meet other threads after a window.
+#[derive(Clone, Copy, Debug)]
+pub struct Meeting {
+    /// With one other thread: from its order to its answer, if it does nothing.
+    pub with_one: Duration,
+    /// For each thread more: to write an order and to read an answer that is there.
+    pub for_each_more: Duration,
+}
+
+/// Measures meetings, in the mean.
+pub fn meeting() -> Meeting {
+    /// Does nothing.
+    struct Idle;
+
+    impl Job for Idle {
+        fn process(&mut self, _: Window, _: &mut dyn Any) {}
+
+        fn statuses(&self) -> Vec<FlowStatus> {
+            Vec::new()
+        }
+    }
+
+    const TIMES: u32 = 20_000;
+    let window = Window { number: 0, start: Time::ZERO, end: Time::ZERO };
+    let mut idle = Idle;
+    let with_one = std::thread::scope(|scope| {
+        let worker = hire(scope, &mut idle);
+        let mut message: ShardMessage = Box::new(());
+        let clock = Instant::now();
+        for _ in 0..TIMES {
+            worker.begin(window, message);
+            message = worker.finish();
+        }
+        let took = clock.elapsed();
+        worker.end();
+        took / TIMES
+    });
+    let (orders, next) = channel();
+    let clock = Instant::now();
+    for _ in 0..TIMES {
+        // One channel stands for both ways.
+        for _ in 0..2 {
+            assert!(orders.send(Order::Window(window, Box::new(()))).is_ok(), "it is read below");
+            receive(&next);
+        }
+    }
+    Meeting { with_one, for_each_more: clock.elapsed() / TIMES }
 }
 
 /// Waits for a message, at first by polling; `None` when there will be none.

@@ -7,7 +7,7 @@ use super::timelines::Timeline;
 use crate::audit::Violation;
 use crate::central::{ControlTraffic, Normalisations};
 use crate::engine::FlowSamples;
-use crate::engine::{PortCounters, Report, Sending, Tally};
+use crate::engine::{PortCounters, Report, Sending, Tally, WindowCosts};
 use crate::flow::{FlowId, HostId};
 use crate::measure::FlowRow;
 use crate::narrow::exact;
@@ -120,6 +120,8 @@ pub struct Outcome {
     pub warm_up: Time,
     /// The processor time of all threads but the one that started the run.
     pub helpers_took: Duration,
+    /// What windows cost, where what threads would do was done in turn.
+    pub window_costs: WindowCosts,
     /// The processor time that a controller took to plan the case before its first packet.
     pub planned_for: Duration,
     /// What the user should know.

@@ -184,6 +184,7 @@ impl Setting {
             audited: self.is_audited,
             longest_window: longest.min(workload.trigger_delay()),
             threads: if is_steady { 1 } else { self.threads },
+            take_turns: self.take_turns,
         }
     }
 
@@ -229,6 +230,7 @@ impl Setting {
         outcome.simulated = outcome.simulated.max(last.unwrap_or(Time::ZERO)).min(end);
         outcome.cancelled = !is_wanted;
         outcome.helpers_took = engine.helpers_took();
+        outcome.window_costs = engine.window_costs();
         outcome.warnings.extend(stalled.clone());
         outcome.stalled = stalled;
         outcome.warnings.extend(asymmetry(&parts.transport.kind, &parts.routing, &outcome.topology));

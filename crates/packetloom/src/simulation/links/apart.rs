@@ -180,6 +180,7 @@ impl<'a> Apart<'a> {
             format: self.setting.format,
             longest_window: self.setting.longest_window,
             threads: 1,
+            take_turns: false,
             is_audited: self.setting.is_audited,
         };
         let workload = Workload::of_flows(flows);
