@@ -92,6 +92,16 @@ typedef struct {
     uint32_t reserved;
 } packetloom_progress;
 
+/* What the port of a switch was like as the engine's last window ended. */
+typedef struct {
+    uint32_t link;         /* the link that it sends onto */
+    uint32_t node;         /* the switch, among the network's nodes: hosts come first */
+    uint64_t queued_bytes; /* what waits; 0 where that is not known */
+    uint64_t sent_bytes;   /* so far, like the two below */
+    uint64_t marks;        /* packets that were marked */
+    uint64_t drops;        /* packets that were dropped */
+} packetloom_port;
+
 /* PACKETLOOM_ABI of the library, and its version as text. */
 uint32_t packetloom_abi(void);
 const char *packetloom_version(void);
@@ -127,6 +137,19 @@ int packetloom_next(packetloom_network network, uint64_t until_ps, packetloom_ev
 
 /* How far a message is; returns 1, or 0 of one that has not started, or whose sender is done, or has no such state. */
 int packetloom_message_progress(packetloom_network network, uint64_t id, packetloom_progress *progress);
+
+/* Which nodes are switches: the first of them, and the one after the last. */
+int packetloom_switches(packetloom_network network, uint32_t *first, uint32_t *end);
+
+/* Copies the ports of switches, `most` of them at most, in the order of their links. `count` gets how many there are,
+ * `at_ps` when they were like this; both may be NULL. */
+int packetloom_switch_ports(packetloom_network network, packetloom_port *ports, size_t most, size_t *count,
+                            uint64_t *at_ps);
+
+/* Sets a parameter at the present time: of hosts' transports (`key` is "transport.g", say) or of switches' queues
+ * ("queue.mark_above"), to a value as in a scenario ("0.5", "20KB"). `nodes` are `count` hosts or switches; NULL and 0:
+ * all. docs/network.md says what may be set, and when it acts. */
+int packetloom_set(packetloom_network network, const char *key, const char *value, const uint32_t *nodes, size_t count);
 
 /* Ends the run and closes the network. If all messages are over, what they left under way comes to rest; if not, they
  * stay unfinished. Writes the table of flows as CSV to a file, unless `path` is NULL. */

@@ -5,7 +5,7 @@
 use libfuzzer_sys::fuzz_target;
 use packetloom_c::boundary::{
     CEvent, CMessage, CProgress, packetloom_close, packetloom_finish, packetloom_message_progress, packetloom_next,
-    packetloom_now, packetloom_open, packetloom_send, packetloom_timer,
+    packetloom_now, packetloom_open, packetloom_send, packetloom_set, packetloom_switch_ports, packetloom_timer,
 };
 use std::ptr::null;
 
@@ -59,6 +59,13 @@ fuzz_target!(|data: &[u8]| {
                 4 => drop(packetloom_message_progress(handle, one, &mut CProgress::default())),
                 5 => drop(packetloom_now(handle, &mut 0)),
                 6 if what & 0x78 == 0x78 => drop(packetloom_close(handle)),
+                7 if what & 0x18 == 0x18 => {
+                    let key = [c"transport.g", c"queue.mark_above", c"queue.capacity", c""][(one % 4) as usize];
+                    let value = [c"0.5", c"20KB", c"1e999", c"nothing"][(two % 4) as usize];
+                    let nodes = [one as u32, two as u32];
+                    packetloom_set(handle, key.as_ptr(), value.as_ptr(), nodes.as_ptr(), usize::from(what >> 5 & 1));
+                    packetloom_switch_ports(handle, std::ptr::null_mut(), 0, std::ptr::null_mut(), &mut 0);
+                }
                 _ => drop(packetloom_next(handle, one, &mut event)),
             }
         }

@@ -8,7 +8,7 @@
 
 use crate::handles::{self, Failure, guarded, wrong};
 use packetloom::units::Time;
-use packetloom_network::{Event, EventKind, Message, Next, Options};
+use packetloom_network::{Event, EventKind, Message, Next, Options, SwitchPort};
 use std::ffi::{CStr, c_char, c_int};
 use std::path::Path;
 
@@ -84,6 +84,38 @@ pub struct CProgress {
     pub reserved: u32,
 }
 
+/// `packetloom_port`.
+#[derive(Clone, Copy, Debug, Default)]
+#[repr(C)]
+pub struct CPort {
+    /// See the header, as for all that follows.
+    pub link: u32,
+    /// .
+    pub node: u32,
+    /// .
+    pub queued_bytes: u64,
+    /// .
+    pub sent_bytes: u64,
+    /// .
+    pub marks: u64,
+    /// .
+    pub drops: u64,
+}
+
+impl From<&SwitchPort> for CPort {
+    fn from(port: &SwitchPort) -> CPort {
+        let SwitchPort { link, switch, queued_bytes, counters } = *port;
+        CPort {
+            link,
+            node: switch,
+            queued_bytes,
+            sent_bytes: counters.bytes,
+            marks: counters.marks,
+            drops: counters.drops,
+        }
+    }
+}
+
 impl CMessage {
     fn message(self) -> Result<Message, Failure> {
         let CMessage { src, dst, bytes, tag, user, delay_ps, channel, traffic_class } = self;
@@ -116,6 +148,24 @@ unsafe fn text<'a>(name: &str, text: *const c_char) -> Result<&'a str, Failure> 
     // SAFETY: not null, and the rest is the caller's promise.
     let text = unsafe { CStr::from_ptr(text) };
     text.to_str().map_err(|_| wrong(format!("{name} is not UTF-8")))
+}
+
+/// The caller's things.
+///
+/// # Safety
+/// `from` is null, or points to `count` of them that stay as they are while the result is used.
+unsafe fn slice<'a, T>(name: &str, from: *const T, count: usize) -> Result<&'a [T], Failure> {
+    if count == 0 {
+        return Ok(&[]);
+    }
+    if from.is_null() {
+        return Err(wrong(format!("{name} is NULL")));
+    }
+    if count.saturating_mul(size_of::<T>()) > isize::MAX.unsigned_abs() {
+        return Err(wrong(format!("count: no memory holds {count} {name}")));
+    }
+    // SAFETY: neither null nor longer than memory, and the rest is the caller's promise.
+    Ok(unsafe { std::slice::from_raw_parts(from, count) })
 }
 
 /// Writes a result to where the caller wants it.
@@ -250,17 +300,8 @@ pub unsafe extern "C" fn packetloom_send(
     first_id: *mut u64,
 ) -> c_int {
     guarded(|| {
-        if messages.is_null() && count > 0 {
-            return Err(wrong("messages is NULL"));
-        }
-        if count.saturating_mul(size_of::<CMessage>()) > isize::MAX.unsigned_abs() {
-            return Err(wrong(format!("count: no memory holds {count} messages")));
-        }
-        let messages = match count {
-            0 => &[][..],
-            // SAFETY: neither null nor longer than memory, and the rest is the caller's promise.
-            _ => unsafe { std::slice::from_raw_parts(messages, count) },
-        };
+        // SAFETY: the caller's promise.
+        let messages = unsafe { slice("messages", messages, count) }?;
         let first = handles::send(network, messages.iter().map(|message| message.message()))?;
         // SAFETY: the caller's promise.
         unsafe { put(first_id, first) };
@@ -332,6 +373,73 @@ pub unsafe extern "C" fn packetloom_message_progress(
         // SAFETY: the caller's promise.
         unsafe { put(progress, found) };
         Ok(1)
+    })
+}
+
+/// See the header.
+///
+/// # Safety
+/// As above.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn packetloom_switches(network: u64, first: *mut u32, end: *mut u32) -> c_int {
+    guarded(|| {
+        let switches = handles::switches(network)?;
+        // SAFETY: the caller's promise.
+        unsafe { put(first, switches.start) };
+        // SAFETY: the caller's promise.
+        unsafe { put(end, switches.end) };
+        Ok(0)
+    })
+}
+
+/// See the header.
+///
+/// # Safety
+/// As above.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn packetloom_switch_ports(
+    network: u64,
+    ports: *mut CPort,
+    most: usize,
+    count: *mut usize,
+    at_ps: *mut u64,
+) -> c_int {
+    guarded(|| {
+        if most > 0 {
+            needed("ports", ports)?;
+        }
+        let (at, found) = handles::switch_ports(network)?;
+        for (place, port) in found.iter().take(most).enumerate() {
+            // SAFETY: the caller's promise: there is room for `most`.
+            unsafe { ports.add(place).write(CPort::from(port)) };
+        }
+        // SAFETY: the caller's promise.
+        unsafe { put(count, found.len()) };
+        // SAFETY: the caller's promise.
+        unsafe { put(at_ps, at.as_ps()) };
+        Ok(0)
+    })
+}
+
+/// See the header.
+///
+/// # Safety
+/// As above.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn packetloom_set(
+    network: u64,
+    key: *const c_char,
+    value: *const c_char,
+    nodes: *const u32,
+    count: usize,
+) -> c_int {
+    guarded(|| {
+        // SAFETY: the caller's promise.
+        let (key, value) = unsafe { (text("key", key)?, text("value", value)?) };
+        // SAFETY: the caller's promise.
+        let at = unsafe { slice("nodes", nodes, count) }?;
+        handles::set(network, key, value, (!nodes.is_null()).then_some(at))?;
+        Ok(0)
     })
 }
 

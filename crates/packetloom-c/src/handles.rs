@@ -1,10 +1,12 @@
 //! A thread's networks by their handles, and its last error.
 
 use crate::table;
-use packetloom_network::{Error, Message, Network, Next, Options, Progress, open};
+use packetloom::units::Time;
+use packetloom_network::{Change, Error, Message, Network, Next, Options, Progress, SwitchPort, open};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::ffi::{CStr, CString};
+use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -149,7 +151,7 @@ pub fn send(
 /// # Errors
 /// A time in the past, or why the run is worth nothing.
 pub fn next(handle: u64, until_ps: u64) -> Result<Next, Failure> {
-    with(handle, |network| Ok(network.next(packetloom::units::Time(until_ps))?))
+    with(handle, |network| Ok(network.next(Time(until_ps))?))
 }
 
 /// See [`Network::progress`].
@@ -158,6 +160,46 @@ pub fn next(handle: u64, until_ps: u64) -> Result<Next, Failure> {
 /// There is no such network.
 pub fn progress(handle: u64, message: u64) -> Result<Option<Progress>, Failure> {
     with(handle, |network| Ok(u32::try_from(message).ok().and_then(|message| network.progress(message))))
+}
+
+/// See [`Network::switches`].
+///
+/// # Errors
+/// There is no such network.
+pub fn switches(handle: u64) -> Result<Range<u32>, Failure> {
+    with(handle, |network| {
+        let (first, end) = network.switches();
+        Ok(first..end)
+    })
+}
+
+/// See [`Network::switch_ports`].
+///
+/// # Errors
+/// There is no such network.
+pub fn switch_ports(handle: u64) -> Result<(Time, Vec<SwitchPort>), Failure> {
+    with(handle, |network| Ok(network.switch_ports()))
+}
+
+/// Sets a parameter of the transport at hosts, or of the queue at switches; at all if `nodes` is `None`.
+///
+/// # Errors
+/// What can't be set.
+pub fn set(handle: u64, key: &str, value: &str, nodes: Option<&[u32]>) -> Result<(), Failure> {
+    let switches = switches(handle)?;
+    let at = |all: Range<u32>| nodes.map_or_else(|| all.collect(), <[u32]>::to_vec);
+    let nothing = Change { hosts: &[], transport: &[], switches: &[], queue: &[] };
+    with(handle, |network| match key.split_once('.') {
+        Some(("transport", name)) => {
+            let (hosts, transport) = (at(0..switches.start), [(name, value)]);
+            Ok(network.set(&Change { hosts: &hosts, transport: &transport, ..nothing })?)
+        }
+        Some(("queue", name)) => {
+            let (switches, queue) = (at(switches), [(name, value)]);
+            Ok(network.set(&Change { switches: &switches, queue: &queue, ..nothing })?)
+        }
+        _ => Err(wrong(format!("key: {key}; write transport.NAME or queue.NAME"))),
+    })
 }
 
 /// Ends a run, and writes the table of its flows.

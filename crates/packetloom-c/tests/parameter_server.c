@@ -76,6 +76,39 @@ static void serve(const char *table)
     CHECK(packetloom_finish(network, table) == 0);
 }
 
+/* What switches are like, and other values for what transports and they do. */
+static void look_and_set(void)
+{
+    packetloom_network network = open_network();
+    packetloom_event event;
+    packetloom_port ports[WORKERS + 1];
+    uint32_t first, end, worker = 1, none = WORKERS + 2;
+    uint64_t at, queued = 0, marks = 0;
+    size_t count = 0;
+    CHECK(packetloom_switches(network, &first, &end) == 0 && first == WORKERS + 1 && end == WORKERS + 2);
+    CHECK(packetloom_switch_ports(network, NULL, 0, &count, NULL) == 0 && count == WORKERS + 1);
+    CHECK(packetloom_set(network, "transport.g", "0.5", &worker, 1) == 0);
+    CHECK(packetloom_set(network, "queue.mark_above", "20KB", NULL, 0) == 0);
+    send_all(network, GRADIENT);
+    CHECK(packetloom_next(network, 100000000, &event) == PACKETLOOM_REACHED);
+    CHECK(packetloom_switch_ports(network, ports, WORKERS + 1, &count, &at) == 0 && at > 90000000 && at <= 100000000);
+    for (size_t i = 0; i < count; i++) {
+        CHECK(ports[i].node == first);
+        queued += ports[i].queued_bytes;
+        marks += ports[i].marks;
+    }
+    CHECK(queued > 0 && queued < 225000 && marks > 0);
+    CHECK(packetloom_switch_ports(network, NULL, 1, NULL, NULL) == PACKETLOOM_WRONG_ARGUMENT);
+    CHECK(packetloom_set(network, "g", "0.5", NULL, 0) == PACKETLOOM_WRONG_ARGUMENT);
+    CHECK(strstr(packetloom_error(), "write transport.NAME or queue.NAME"));
+    CHECK(packetloom_set(network, "transport.g", "2", NULL, 0) == PACKETLOOM_WRONG_ARGUMENT);
+    CHECK(packetloom_set(network, "transport.header", "0B", NULL, 0) == PACKETLOOM_WRONG_ARGUMENT);
+    CHECK(packetloom_set(network, "transport.g", "0.5", &none, 1) == PACKETLOOM_WRONG_ARGUMENT);
+    CHECK(packetloom_set(network, "transport.g", "0.5", NULL, 1) == PACKETLOOM_WRONG_ARGUMENT);
+    CHECK(packetloom_set(network, "transport.g", NULL, NULL, 0) == PACKETLOOM_WRONG_ARGUMENT);
+    CHECK(packetloom_close(network) == 0);
+}
+
 static void *from_another_thread(void *network)
 {
     uint64_t now;
@@ -141,6 +174,7 @@ int main(int count, char **arguments)
     CHECK(strlen(packetloom_version()) > 0);
     serve(count > 1 ? arguments[1] : NULL);
     serve(NULL);
+    look_and_set();
     be_wrong();
     return 0;
 }
