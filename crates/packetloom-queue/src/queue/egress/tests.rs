@@ -318,6 +318,7 @@ fn ports_between_switches_may_have_a_threshold_of_their_own() {
             framing_bytes: 0,
             logs_pauses: false,
             far_links,
+            hop_rtt: Time::ZERO,
         });
         let mut queue = TestBuffer::<u32>::new(queue);
         let mut random = stream();

@@ -1,8 +1,8 @@
 //! What it costs to drive a run through the C library: CPU time and memory, beside the same flows in a scenario. Each is
 //! a process of its own, since memory that was free once is not given back.
 //!
-//!     cargo run --release -p packetloom-c --example overhead -- scenario HOSTS MESSAGES BYTES FILE
-//!     cargo run --release -p packetloom-c --example overhead -- library HOSTS MESSAGES BYTES FILE
+//!     cargo run --release -p packetloom-c --example c_overhead -- scenario HOSTS MESSAGES BYTES FILE
+//!     cargo run --release -p packetloom-c --example c_overhead -- library HOSTS MESSAGES BYTES FILE
 //!
 //! The first writes its flows to FILE, the second sends them, each at its time. `table` instead of `library` also
 //! writes the table of messages to nowhere.
