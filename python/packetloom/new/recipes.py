@@ -96,7 +96,7 @@ RECIPES: dict[str, Recipe] = {
     "theta-powertcp": Recipe("theta-PowerTCP", LOSSLESS),
     "swift": Recipe("Swift", LOSSLESS),
     "rdma-dctcp": Recipe("DCTCP by rates", MARKING_LOSSLESS),
-    "bfc": Recipe("BFC", {"kind": "bfc"}),
+    "bfc": Recipe("BFC", {"kind": "bfc", "buffer": OfAllPorts(Buffer(225_000))}),
     "eqds": Recipe("EQDS", {"kind": "ndp"}, "bitmap", nic="drop-tail"),
     "uec": Recipe("Ultra Ethernet", UEC, "reps", nic="drop-tail"),
     "ideal": Recipe("Ideal (SRPT)", routing=None),

@@ -265,7 +265,9 @@ pub fn is_sized_by_design(values: &Values) -> bool {
 
 /// The bytes that all ports of a switch share, where they share all that they have.
 pub fn switch_bytes(values: &Values) -> Option<u64> {
-    pool_bytes(values).or_else(|| pfc(values).map(|pfc| pfc.bytes("buffer")))
+    let by_pfc = || pfc(values).map(|pfc| pfc.bytes("buffer"));
+    let by_queues = || if bfc::is_bfc(values) { bfc::buffer_bytes(values) } else { None };
+    pool_bytes(values).or_else(by_pfc).or_else(by_queues)
 }
 
 /// What a parameter allows in bytes, if packets have `packet_bytes`; `None`: any number.

@@ -340,6 +340,12 @@ mod tests {
         let found =
             between("10Gbps", &(scheme("A", "\"tcp\"", pool) + &scheme("B", "\"tcp\"", &queue("100KB"))));
         assert!(found.is_empty(), "100 KB for each of four ports: {found:?}");
+        let shared = |kind: &str| format!("{{ kind = \"{kind}\", buffer = \"4MB\" }}");
+        let pausing =
+            scheme("A", "\"roce\"", &shared("shared-buffer")) + &scheme("B", "\"bfc\"", &shared("bfc"));
+        let found = between("10Gbps", &pausing);
+        let are_told = found.iter().any(|one| one.what == "buffer of a switch's port");
+        assert!(!are_told, "1 MB for each of four ports: {found:?}");
     }
 
     #[test]
