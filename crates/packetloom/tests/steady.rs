@@ -103,6 +103,7 @@ fn every_transport_whose_flows_can_be_shortened_takes_as_long() {
             "dcqcn" => {
                 "{ kind = \"shared-buffer\", buffer = \"9MB\", ecn_min = \"40KB\", ecn_max = \"400KB\" }"
             }
+            "bfc" => "\"bfc\"",
             _ => "\"shared-buffer\"",
         };
         let queue = if matches!(kind, "tcp" | "cubic" | "fixed-window") { "\"drop-tail\"" } else { queue };
