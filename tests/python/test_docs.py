@@ -99,3 +99,12 @@ def test_the_page_of_schemes_says_where_each_is() -> None:
 def _kinds_of(code: str, room: str) -> set[str]:
     """The kinds that a room's components declare."""
     return set(re.findall(rf'section: "{room}",\s*kind: "([a-z-]+)"', code))
+
+
+def test_the_readme_counts_examples_and_comparisons_with_machines_as_they_are() -> None:
+    text = " ".join((ROOT / "README.md").read_text().split())
+    examples = len(list((ROOT / "examples").glob("*.toml"))) - 1
+    assert f"the demo's results and {examples} other scenarios" in text
+    table = (ROOT / "docs" / "hardware.md").read_text().partition("<!-- end of summary -->")[0]
+    met, missed = table.count("| met |"), table.count("| **missed** |")
+    assert re.search(rf"of {met + missed} comparisons with \d+ sets of figures {met} are met, {missed} missed", text)
