@@ -95,3 +95,14 @@ def test_without_such_switches_it_is_refused() -> None:
     del alone["topology"]["scale_up"]
     with pytest.raises(PacketloomError, match="write scale_up, too"):
         packetloom.check(alone)
+
+
+def test_switches_that_reduce_nothing_draw_a_warning(tmp_path: Path) -> None:
+    made = scenario(1, 4)
+    _, pairs = run(made, tmp_path / "nvls")
+    assert pairs.height > 0
+    assert not Results(tmp_path / "nvls" / "results").to_polars("cases")["warnings"][0]
+    made["workload"][0]["arrivals"]["library"]["algorithm"] = "ring"
+    run(made, tmp_path / "ring")
+    (warning,) = Results(tmp_path / "ring" / "results").to_polars("cases")["warnings"]
+    assert "topology.reduction changes nothing" in warning

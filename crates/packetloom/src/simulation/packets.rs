@@ -5,7 +5,7 @@ use super::critical::Paths;
 use super::fidelity::Fidelity;
 use super::jobs::{self, RankSpans};
 use super::steady::{Stand, Steady};
-use super::warnings::{never_started, sent_again_in_vain, unsampled, useless_threshold};
+use super::warnings::{idle_reducers, never_started, sent_again_in_vain, unsampled, useless_threshold};
 use super::{Monitor, Outcome, PortRow, Setting, Simulation, queues};
 use crate::audit::{Audit, Terms, Violation};
 use crate::engine::{AfterWindow, AnyEngine, Engine, FlowStatus, Plan, PortRecords, Transport};
@@ -235,6 +235,7 @@ impl Setting {
         outcome.stalled = stalled;
         outcome.warnings.extend(asymmetry(&parts.transport.kind, &parts.routing, &outcome.topology));
         outcome.warnings.extend(useless_threshold(&parts.queue, &outcome.flows));
+        outcome.warnings.extend(idle_reducers(&outcome.topology, &outcome.flows));
         // The engine goes on until the last timer; queues are observed until the last flow ended.
         let until = steady.as_ref().map_or(outcome.simulated, |one| one.jumps().by_engine(outcome.simulated));
         let ports = engine.ports(until);

@@ -21,6 +21,15 @@ pub(super) fn useless_threshold(queue: &Values, flows: &[FlowRow]) -> Option<Str
     ))
 }
 
+/// Switches in servers could reduce, and no operation went by them.
+pub(super) fn idle_reducers(topology: &Topology, flows: &[FlowRow]) -> Option<String> {
+    let accelerators = topology.hosts - topology.reducers;
+    let is_by_one = |row: &FlowRow| row.flow.src.max(row.flow.dst) >= accelerators;
+    (topology.reducers > 0 && !flows.iter().any(is_by_one)).then(|| {
+        "topology.reduction changes nothing: no operation went by the switches that reduce; library = \"nccl\" with nvls does".to_owned()
+    })
+}
+
 /// Packets were sent again where none was lost; `lost_after` is the parameter that took them for lost.
 pub(super) fn sent_again_in_vain(
     lost_after: Option<&str>,
