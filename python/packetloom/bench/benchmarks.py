@@ -41,13 +41,10 @@ def run_benchmarks(names: Sequence[str], json_file: Path | None) -> list[dict[st
         Circumstances,  # here, so that it is not in the memory of what is measured
     )
 
-    known = _core.bench_names()
-    for name in names:
-        if name not in known:
-            raise PacketloomError(f"there is no benchmark {name!r}; {meant(name, known)}")
+    check_names(names)
     circumstances = Circumstances()
     figures = []
-    for name in names or known:
+    for name in names or _core.bench_names():
         print(f"running {name}", file=sys.stderr, flush=True)
         figures.append(beside_reference_loop(name))
     _print(figures, circumstances)
@@ -56,6 +53,14 @@ def run_benchmarks(names: Sequence[str], json_file: Path | None) -> list[dict[st
 
         write_json(json_file, [circumstances.of(figure) for figure in figures], "the figures")
     return figures
+
+
+def check_names(names: Sequence[str]) -> None:
+    """Refuses what is no benchmark."""
+    known = _core.bench_names()
+    for name in names:
+        if name not in known:
+            raise PacketloomError(f"there is no benchmark {name!r}; {meant(name, known)}")
 
 
 def beside_reference_loop(name: str) -> dict[str, Any]:

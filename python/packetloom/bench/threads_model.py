@@ -12,8 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from packetloom import _core
-from packetloom.common.suggest import meant
-from packetloom.errors import PacketloomError
+from packetloom.bench.benchmarks import check_names
 
 THREADS = (1, 2, 4, 8, 16, 32, 64)
 
@@ -59,10 +58,7 @@ def print_model(names: Sequence[str], json_file: Path | None) -> None:
 
     from packetloom.common.terminal import console
 
-    known = _core.bench_names()
-    for name in names:
-        if name not in known:
-            raise PacketloomError(f"there is no benchmark {name!r}; {meant(name, known)}")
+    check_names(names)
     figures = []
     for name in names or ["fifo-permutation-k16", "fifo-permutation-k32", "all-reduce-1024"]:
         table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold", title=name, title_justify="left")

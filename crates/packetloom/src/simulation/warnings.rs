@@ -23,8 +23,7 @@ pub(super) fn useless_threshold(queue: &Values, flows: &[FlowRow]) -> Option<Str
 
 /// Switches in servers could reduce, and no operation went by them.
 pub(super) fn idle_reducers(topology: &Topology, flows: &[FlowRow]) -> Option<String> {
-    let accelerators = topology.hosts - topology.reducers;
-    let is_by_one = |row: &FlowRow| row.flow.src.max(row.flow.dst) >= accelerators;
+    let is_by_one = |row: &FlowRow| row.flow.src.max(row.flow.dst) >= topology.working_hosts();
     (topology.reducers > 0 && !flows.iter().any(is_by_one)).then(|| {
         "topology.reduction changes nothing: no operation went by the switches that reduce; library = \"nccl\" with nvls does".to_owned()
     })
