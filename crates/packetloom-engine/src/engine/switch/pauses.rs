@@ -100,9 +100,9 @@ impl Pauses {
         ports[fullest as usize].paused().and_then(|paused| paused.origin(class)).map_or(here, passed_on)
     }
 
-    /// Whether a packet has to be put in order that arrives alone, too, because that counts later.
+    /// See [`Ties::orders_all`].
     pub(super) fn orders_all(&self) -> bool {
-        matches!(self.ties, Ties::Ns3 { .. })
+        self.ties.orders_all()
     }
 
     /// The order in which arrivals of the same instant are taken: link by link.
@@ -148,7 +148,7 @@ impl Switch {
     /// says counts later.
     pub(super) fn decides_turns(&self, arrivals: usize) -> bool {
         let ties = self.pauses().map(|pauses| &pauses.ties).or(self.ties.as_ref());
-        arrivals > 1 || matches!(ties, Some(Ties::Ns3 { .. }))
+        arrivals > 1 || ties.is_some_and(Ties::orders_all)
     }
 
     /// The order in which arrivals of the same instant are taken. With a shared buffer they are taken link by link.

@@ -38,6 +38,11 @@ impl Ties {
         Ties::Ns3 { turn: 0, last_turns: vec![0; links] }
     }
 
+    /// Whether a packet has to be put in order that arrives alone, too, because that counts later.
+    pub(super) fn orders_all(&self) -> bool {
+        matches!(self, Ties::Ns3 { .. })
+    }
+
     /// In which order arrivals are taken.
     pub(super) fn order(
         &mut self,
