@@ -335,8 +335,9 @@ def test_a_table_of_two_scales() -> None:
         "- **C.** x.",
     ]
     lines = claims_table({**of_both, "full": replace(of_both["full"], stale="")}).splitlines()
-    assert r"| B | a \| b | 1 | 1.5 | 1.50 ± 0.05 | holds |" in lines
-    assert "- **C.** At `quick`: x. At `full`: y." in lines
+    assert "|  | Claim | Paper | Measured, full | Verdict |" in lines, "the largest scale alone has a column"
+    assert r"| B | a \| b | 1 | 1.50 ± 0.05 | holds |" in lines
+    assert lines[-2:] == ["- **A.** At `quick`: too short.", "- **C.** y."], "why claims hold is in the verdicts' files"
     alike = [row(id, "not comparable", reason="not built." if id != "D" else "z.") for id in "ABCD"]
     lines = claims_table({"quick": Committed("a build", "2026-11-26", {}, alike)}).splitlines()
     assert lines[-2:] == ["- **A to C.** not built.", "- **D.** z."], "claims in a row with one reason are one item"

@@ -65,21 +65,19 @@ def with_table(text: str, table: str, path: Path) -> str:
 
 
 def claims_table(by_scale: Mapping[str, Committed]) -> str:
-    """How many claims hold; each with what was measured, in Markdown; and why, claim by claim."""
+    """How many claims hold; each with what was measured, in Markdown; and why those differ that do."""
     if not by_scale:
         return "No verdicts are committed."
     # What a stale file measured is of other code: its numbers stay in the file.
     shown = {scale: one for scale, one in by_scale.items() if not one.stale} or dict(by_scale)
     found = {scale: {row["id"]: row for row in one.claims} for scale, one in by_scale.items()}
-    claims = {id: row for scale in reversed(list(shown)) for id, row in found[scale].items()}
-    ids = list(dict.fromkeys(id for scale in shown for id in found[scale]))
-    header = ["", "Claim", "Paper", *(f"Measured, {scale}" for scale in shown), "Verdict"]
+    largest = list(shown)[-1]
+    header = ["", "Claim", "Paper", f"Measured, {largest}", "Verdict"]
     lines = [_line(header), "|" + "---|" * len(header)]
     reasons: list[tuple[str, str]] = []
-    for id in ids:
+    for id, row in found[largest].items():
         here = {scale: rows[id] for scale, rows in found.items() if id in rows}
-        numbers = [numbers_text(here[scale]) if scale in here else "" for scale in shown]
-        lines.append(_line([id, claims[id]["claim"], claims[id]["paper"], *numbers, verdict_text(here)]))
+        lines.append(_line([id, row["claim"], row["paper"], numbers_text(row), verdict_text(here)]))
         if reason := reason_text({scale: here[scale] for scale in shown if scale in here}):
             reasons.append((id, reason))
     items = reason_lines(reasons)
@@ -98,7 +96,7 @@ def tally_lines(by_scale: Mapping[str, Committed], shown: Mapping[str, Committed
         *counts,
         *stale,
         "Numbers are means with 95 % intervals over seeds, **bold** outside the band.",
-        f"Bands and further numbers: {files}.",
+        f"Bands, further numbers, and how each claim is read: {files}.",
     ]
     return _wrapped(" ".join(text))
 
@@ -111,17 +109,16 @@ def verdict_text(by_scale: Mapping[str, ClaimRow]) -> str:
 
 
 def reason_text(by_scale: Mapping[str, ClaimRow]) -> str:
-    """Why a claim differs, and what is ours in it; empty where nothing is said."""
-    reasons: dict[str, list[str]] = {}
-    for scale, row in by_scale.items():
-        if "reason" in row:
-            reasons.setdefault(row["reason"], []).append(scale)
-    texts = [f"At `{'`, `'.join(scales)}`: {reason}" for reason, scales in reasons.items()]
-    return " ".join(texts if len(texts) > 1 else reasons)
+    """Why a claim does not hold at the largest scale at which it does not; empty where it holds."""
+    off = [scale for scale, row in by_scale.items() if row["verdict"] != "holds" and "reason" in row]
+    if not off:
+        return ""
+    reason = str(by_scale[off[-1]]["reason"])
+    return reason if off[-1] == list(by_scale)[-1] else f"At `{off[-1]}`: {reason}"
 
 
 def reason_lines(reasons: Sequence[tuple[str, str]]) -> list[str]:
-    """An item of a list for each claim's reason; one for claims in a row that have the same."""
+    """An item of a list for each reason; one for claims in a row that have the same."""
     lines: list[str] = []
     for reason, alike in groupby(reasons, key=itemgetter(1)):
         ids = [id for id, _ in alike]
