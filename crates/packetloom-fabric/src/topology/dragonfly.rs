@@ -280,6 +280,21 @@ mod tests {
     }
 
     #[test]
+    fn two_global_links_may_be_fewer_links_than_a_minimal_path() {
+        let counts = [("hosts_per_router", 1), ("routers", 2), ("global_links", 2), ("groups", 4)];
+        let topology = dragonfly(&counts, "consecutive");
+        let by_fewest = topology.by_fewest_links().expect("a global link counts for more here");
+        // Round a dead link of group 0: over a third group, instead of within both.
+        assert_eq!(topology.path(3, 1).len(), 5);
+        assert_eq!(by_fewest.path(3, 1).len(), 4);
+        let every_pair =
+            || (0..8).flat_map(|src| (0..8).filter(move |dst| *dst != src).map(move |dst| (src, dst)));
+        assert!(
+            every_pair().all(|(src, dst)| by_fewest.path(src, dst).len() <= topology.path(src, dst).len())
+        );
+    }
+
+    #[test]
     fn fewer_groups_share_the_links_evenly() {
         // Eight global ports a group: so many links to groups at each distance in number.
         let expected: [(u64, &[usize]); 7] = [

@@ -215,6 +215,16 @@ impl Topology {
         self.routes.as_ref()
     }
 
+    /// The same network with paths of the fewest links, where its own are not: a dragonfly's have one global link at
+    /// most, and go over two, which may be fewer links in all, round a dead link or by choice.
+    pub fn by_fewest_links(&self) -> Option<Topology> {
+        (!self.lengths.is_empty()).then(|| {
+            let mut topology = Topology { lengths: Vec::new(), ..self.clone() };
+            topology.find_routes();
+            topology
+        })
+    }
+
     /// Has packets follow the shortest paths instead of addresses.
     fn find_routes(&mut self) {
         self.routes = Some(Arc::new(Routes::of(self, &BTreeSet::new())));

@@ -1,6 +1,7 @@
 //! Invariants of the flow records at the end.
 
 use super::{Verdict, ensure};
+use crate::flow::Flow;
 use crate::measure::FlowRow;
 use crate::packet::Format;
 use crate::topology::best_fct;
@@ -20,8 +21,13 @@ pub fn check_rows(
     (one_path, answered, cut_up): (bool, bool, bool),
 ) -> Verdict {
     let (are_paths_alike, narrows) = (are_paths_alike(topology), narrows(topology));
+    let by_fewest_links = topology.by_fewest_links();
+    let shortest = by_fewest_links.as_ref().unwrap_or(topology);
     for row in rows {
-        let FlowRow { flow, delivered, closed, best_fct, .. } = *row;
+        let FlowRow { flow, delivered, closed, mut best_fct, .. } = *row;
+        if by_fewest_links.is_some() {
+            best_fct = best_fct.min(best_of(flow, flow.size_bytes, shortest, format));
+        }
         ensure(
             delivered >= flow.start && closed >= flow.start,
             "time never goes backwards",
@@ -43,7 +49,7 @@ pub fn check_rows(
         } else if one_path && are_paths_alike {
             best_fct
         } else if are_paths_alike && !narrows {
-            best_when_spread(row, topology, format).min(best_fct)
+            best_when_spread(row, shortest, format).min(best_fct)
         } else {
             time_on_own_link(row, topology, format)
         };
@@ -84,9 +90,13 @@ fn time_on_own_link(row: &FlowRow, topology: &Topology, format: Format) -> Time 
 /// The best FCT is that of packets which follow each other on one path. Where they are spread a short last packet
 /// can overtake the full ones on a path of its own, and these then are what takes longest.
 fn best_when_spread(row: &FlowRow, topology: &Topology, format: Format) -> Time {
-    let flow = &row.flow;
-    match format.packets(flow.size_bytes) - 1 {
+    match format.packets(row.flow.size_bytes) - 1 {
         0 => row.best_fct,
-        full => best_fct(topology, format, flow.src, flow.dst, full * format.mss_bytes),
+        full => best_of(row.flow, full * format.mss_bytes, topology, format),
     }
+}
+
+/// The best FCT of so many bytes between a flow's hosts.
+fn best_of(flow: Flow, size_bytes: u64, topology: &Topology, format: Format) -> Time {
+    best_fct(topology, format, flow.src, flow.dst, size_bytes)
 }
