@@ -55,7 +55,8 @@ def readme_with_table(paper: str) -> str:
     if not path.is_file():
         raise PacketloomError(f"{path}: there is no such file: verdicts are committed in packetloom's source tree")
     by_scale = {scale: committed_file(paper, scale) for scale in get_args(Scale)}
-    table = claims_table({scale: one for scale, one in by_scale.items() if one is not None})
+    choices = {claim.id: claim.choices for claim in find_paper(paper).claims}
+    table = claims_table({scale: one for scale, one in by_scale.items() if one is not None}, choices)
     return with_table(path.read_text(encoding="utf-8"), table, path)
 
 
@@ -64,8 +65,11 @@ def with_table(text: str, table: str, path: Path) -> str:
     return markdown.with_part(text, f"\n{table}\n", (BEGIN, END), path, "the claims")
 
 
-def claims_table(by_scale: Mapping[str, Committed]) -> str:
-    """How many claims hold; each with what was measured, in Markdown; and why those differ that do."""
+def claims_table(by_scale: Mapping[str, Committed], choices: Mapping[str, str] | None = None) -> str:
+    """How many claims hold; each with what was measured, in Markdown; and why those differ that do.
+
+    What we chose in a claim is no reason: it stays in the verdicts' files.
+    """
     if not by_scale:
         return "No verdicts are committed."
     # What a stale file measured is of other code: its numbers stay in the file.
@@ -79,7 +83,7 @@ def claims_table(by_scale: Mapping[str, Committed]) -> str:
         here = {scale: rows[id] for scale, rows in found.items() if id in rows}
         lines.append(_line([id, row["claim"], row["paper"], numbers_text(row), verdict_text(here)]))
         if reason := reason_text({scale: here[scale] for scale in shown if scale in here}):
-            reasons.append((id, reason))
+            reasons.append((id, reason.removesuffix((choices or {}).get(id, "")).rstrip()))
     items = reason_lines(reasons)
     return "\n".join([*tally_lines(by_scale, shown), "", *lines, *(["", *items] if items else [])])
 

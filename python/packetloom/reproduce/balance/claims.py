@@ -186,8 +186,8 @@ CLAIMS = (
         ("LB1",),
         choices="One of eight links has half of its rate; flows between leaves count.",
         explanation=(
-            "ECMP offers the slow link 28 Gb/s where it has 20. So its queue grows for as long as the run lasts: "
-            "100 ms at `--scale quick`, 400 ms at `--scale full`, whose ratio is larger."
+            "ECMP offers the slow link 28 Gb/s of its 20. Its queue grows as long as the run lasts, 100 ms at "
+            "`quick` and 400 ms at `full`, and so does the ratio."
         ),
     ),
     Claim(
@@ -202,8 +202,8 @@ CLAIMS = (
             "Web search stands for the paper's enterprise sizes, which were not published; flows between leaves count."
         ),
         explanation=(
-            "Under ECMP spine1 gets 56 Gb/s for the second leaf and can send 40. What waits grows with the run: "
-            "100 ms at `--scale quick`, 400 ms at `--scale full`."
+            "Under ECMP spine1 receives 56 Gb/s for the second leaf and can send 40. Its queue grows as long as "
+            "the run lasts, 100 ms at `quick` and 400 ms at `full`."
         ),
     ),
     Claim(
@@ -232,9 +232,9 @@ CLAIMS = (
             "where packets are kept for 1 ms more, so that no flush is forced."
         ),
         explanation=(
-            "CONGA's tail is as low up to 100 KB, and higher above. The main cause is that CONGA balances ACKs, too, "
-            "which ConWeave's simulator leaves to ECMP. With `balances = \"data\"` alone CONGA's p99 is 1.07 times "
-            "ConWeave's instead of 0.96, and with all of that simulator's constants 1.14 times (`rdma.toml`)."
+            "CONGA's tail is as low up to 100 KB, and higher above. The main cause: CONGA balances ACKs, which "
+            "ConWeave's simulator leaves to ECMP. With `balances = \"data\"` CONGA's p99 is 1.07 times ConWeave's "
+            "instead of 0.96, with all of that simulator's constants 1.14 times (`rdma.toml`)."
         ),
     ),
     Claim(
@@ -247,9 +247,9 @@ CLAIMS = (
         ("LB5",),
         choices="Under Ultra Ethernet's NSCC with an acknowledgement for each packet, as in the paper.",
         explanation=(
-            "A permutation fills the whole fabric, where entropies drawn at random collide more than REPS's. With "
-            "16 spines instead of 8, REPS takes 0.9995 times as long as oblivious spraying (`permutation.toml`). "
-            "Trims are not the cause: with queues of 1 MB, where none occurs, REPS is still 4.1 % faster."
+            "A permutation fills the fabric, where random entropies collide more often than REPS's. With 16 "
+            "spines instead of 8, REPS takes 0.9995 times as long as oblivious spraying (`permutation.toml`). "
+            "Trimming is not the cause: with queues of 1 MB nothing is trimmed, and REPS is still 4.1 % faster."
         ),
     ),
     Claim(

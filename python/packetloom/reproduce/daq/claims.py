@@ -347,9 +347,9 @@ CLAIMS = (
         listed(utilisation),
         ("4",),
         explanation=(
-            "With rcp.cc's constants 0.90 of RCP's link is full in the first 50 ms and in the first second. With "
-            "alpha and beta 4000 times smaller, RCP (fitted), it climbs for seconds: 0.28 in the first one, 0.52 "
-            "in the last 50 ms."
+            "With rcp.cc's constants RCP uses 0.90 of the link in the first 50 ms and in the first second. With "
+            "alpha and beta 4000 times smaller (fitted) it climbs for seconds: 0.28 in the first second, 0.52 in "
+            "the last 50 ms."
         ),
         choices='The "first part" is read as the first second.',
     ),
@@ -362,9 +362,9 @@ CLAIMS = (
         listed(senders),
         ("5",),
         explanation=(
-            "The paper's 23 answers of 10 KB under RCP take 2 ms of the link: with deadlines of at least 20 ms no "
-            "scheme that shares it misses one in a hundred. With the caption's deadlines "
-            "(`senders-exponential.toml`) DAQ holds 75 senders for the paper's 70, 3.1 times D3's and 2.5 times RCP's."
+            "The paper's 23 answers of 10 KB under RCP take 2 ms of the link, so with deadlines of at least 20 ms "
+            "no sharing scheme misses one in a hundred. With the caption's deadlines (`senders-exponential.toml`) "
+            "DAQ holds 75 senders (paper: 70), 3.1 times D3's and 2.5 times RCP's."
         ),
         choices=(
             "Deadlines are uniform, as section III-B.1 says; the caption's contradict it: a mean of 20 ms, here "
@@ -380,8 +380,8 @@ CLAIMS = (
         listed(sizes),
         ("6",),
         explanation=(
-            "On an empty rack, too, a few of section III's deadlines cannot be met (`deadlines.toml`), so DAQ "
-            "does not reach 99 %. With D3's floor of 3 ms it has 100 to 95 % (`incast-floor.toml`)."
+            "Even on an empty rack some of section III's deadlines cannot be met (`deadlines.toml`), so DAQ does "
+            "not reach 99 %. With D3's floor of 3 ms it reaches 100 to 95 % (`incast-floor.toml`)."
         ),
         choices=(
             "The paper does not say for how many workers. At each number some value is outside; shown is the one "
@@ -397,9 +397,9 @@ CLAIMS = (
         listed(beside_long),
         ("7",),
         explanation=(
-            "WRRr as written leaves short flows 1 % of the link while long ones wait; DAQ (fitted), with the "
-            "inverse, meets 93 % at 40 workers. Even on an empty rack and without packets equal shares meet 83.1 "
-            "± 0.7 % of section III's deadlines there, shortest first 90.4 ± 0.6 % (`no-scheme.toml`)."
+            "WRRr as written leaves short flows 1 % of the link while long ones wait; with its inverse (fitted) "
+            "DAQ meets 93 % at 40 workers. Even without packets, equal shares meet only 83.1 ± 0.7 % of section "
+            "III's deadlines on an empty rack, shortest first 90.4 ± 0.6 % (`no-scheme.toml`)."
         ),
         choices="In all claims WRRr is 0.01, as section III writes it.",
     ),
@@ -412,8 +412,8 @@ CLAIMS = (
         listed(long_flows),
         ("7",),
         explanation=(
-            "With their own papers' constants long flows get less under D3 than under RCP; fitted, they get six "
-            "times as much (the same experiment)."
+            "With the constants of their own papers long flows get less under D3 than under RCP, with fitted ones "
+            "six times as much."
         ),
         choices="One query in 1.6 s, so that 40 answers are section III-B.2's 0.3 % of the link.",
     ),
@@ -426,9 +426,9 @@ CLAIMS = (
         listed(cliff),
         ("8",),
         explanation=(
-            "On an empty rack, too, only 95.6 to 97.1 % of section III's deadlines are met (`deadlines.toml`). WRRr "
-            "as written starves short flows; DAQ (fitted) meets 95 % at 7000 flows/s and 90 % at 8000. D3 and RCP are "
-            "past their cliffs at 7000 (16 and 6 %), D3 with the fitted constants, too, for an unknown reason."
+            "On an empty rack only 95.6 to 97.1 % of section III's deadlines are met (`deadlines.toml`). WRRr as "
+            "written starves short flows; DAQ (fitted) meets 95 % at 7000 flows/s and 90 % at 8000. D3 and RCP "
+            "collapse before 7000 (16 and 6 % met), D3 with fitted constants, too, for an unknown reason."
         ),
         choices="A cliff is read as 98 % at 7000 flows/s and a loss of 30 points up to 8500.",
     ),

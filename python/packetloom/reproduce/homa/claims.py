@@ -201,7 +201,7 @@ CLAIMS = (
         measure=listed(others),
         figures=("HO2",),
         explanation=(
-            "The difference is pHost, as YAPS has it: switches serve flows of up to eight packets first. Without "
+            "The difference is pHost as YAPS has it: switches serve flows of up to eight packets first. Without "
             "that priority (`short_first = false` in `others.toml`) its p99 is 4.0, near the authors' 3.9."
         ),
         choices=(
@@ -261,9 +261,9 @@ CLAIMS = (
         needs=("fill", "fill-w3", "fill-why"),
         measure=listed(newcomers),
         explanation=(
-            "A newcomer waits for what the message that it displaces has in flight at the level that they share: "
-            "a window of 10 KB at most, or 8 us. With windows of 40 KB the ratio is 3.7 ± 0.9. Without the tail "
-            "boost it is 1.07, with 15 levels 1.02 (`fill-why.toml`)."
+            "A newcomer waits only for what the displaced message has in flight at their common level: a window "
+            "of at most 10 KB, or 8 us. With windows of 40 KB the ratio is 3.7 ± 0.9; without the tail boost it "
+            "is 1.07, with 15 levels 1.02 (`fill-why.toml`)."
         ),
         choices="W4 at 0.8, where nearly all bytes are granted; newcomers are messages of 10 to 100 KB.",
     ),

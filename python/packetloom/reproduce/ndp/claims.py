@@ -197,9 +197,9 @@ CLAIMS = (
         listed(even_ports),
         ("7",),
         explanation=(
-            "Over all ports the demand counts, too: pods send different numbers of flows. With every pod's "
-            "packets taken as equal, per-flow paths are 18.3 times as uneven, and over whole switches 18 times: "
-            "there only the choice of paths is left (`load-balancing.toml`)."
+            "Ports also differ by demand, since pods send different numbers of flows. With the demand of pods "
+            "taken out, per-flow paths are 18.3 times as uneven, over whole switches 18 times "
+            "(`load-balancing.toml`)."
         ),
     ),
     Claim(
@@ -221,8 +221,8 @@ CLAIMS = (
         ("8",),
         explanation=(
             "At a fixed rate of flows, larger flows are more load, and flows of one pair share. At 250 flows/s "
-            "goodput rises with size at each step, up to 750 KB (`flow-size.toml`). The paper's own model falls, "
-            "too: on k = 6, at 540 flows/s, flows of 75, 150 and 450 KB get 0.97, 0.96 and 0.91 Gb/s."
+            "goodput rises with size at each step up to 750 KB (`flow-size.toml`). The paper's own model falls, "
+            "too: 0.97, 0.96 and 0.91 Gb/s for 75, 150 and 450 KB (k = 6, 540 flows/s)."
         ),
     ),
     Claim(
@@ -239,11 +239,9 @@ CLAIMS = (
             "ratio passes 1 only after some 5 s."
         ),
         explanation=(
-            "At 0.8 nothing is steady: with web search flows and headers half of the hosts' links are asked for more "
-            "than 0.94. Flows up to 18 KB, which need no pull, take 0.9 ms (median) in the first second and 5.8 ms in "
-            "the last two, under TCP 1.2 and 1.8 ms. What waits does so at senders: in the first 2 s 152 KB at a "
-            "host's port on average, which serves its flows in turn, and 3 KB at a switch's. Pulls are not the cause: "
-            'with `pull_order = "shortest"` p99 is 66.8 ms instead of 68.5 (seed 1; TCP: 63.0).'
+            "At 0.8 half of the hosts' links are offered more than 0.94 of their rate, so nothing is steady. "
+            "Packets wait at senders: in the first 2 s 152 KB on average at a host's port, 3 KB at a switch's. "
+            'Pulls are not the cause: with `pull_order = "shortest"` p99 is 66.8 ms instead of 68.5 (TCP: 63.0).'
         ),
     ),
     Claim(

@@ -311,9 +311,9 @@ CLAIMS = (
         listed(queues),
         ("RD4",),
         explanation=(
-            "Sixteen first windows, sent at line rate, are what the link carries in sixteen round trips, so no "
-            "sender can drain them sooner; DCQCN takes 78.9. With 1 to 8 windows together HPCC's queue is gone after "
-            "1.3 to 10.9 round trips (`first-windows.toml`), of four senders after 5.3, near the claim's five."
+            "Sixteen first windows at line rate are what the link carries in sixteen round trips, so no sender "
+            "can drain them sooner; DCQCN takes 78.9. With 1 to 8 windows in all HPCC's queue is gone after 1.3 "
+            "to 10.9 round trips, with four senders after 5.3 (`first-windows.toml`)."
         ),
     ),
     Claim(
@@ -328,9 +328,9 @@ CLAIMS = (
             "at line rate."
         ),
         explanation=(
-            "At load 0.3 the largest flows share links under any scheme: max-min shares without a queue already "
-            "take 1.7 times their best case, and HPCC 1.22 times that. Alone, at load 0.02 (`alone.toml`), HPCC's "
-            "headroom and headers cost them 1.095 times."
+            "At load 0.3 the largest flows share links under any scheme: max-min shares without queues take 1.7 "
+            "times their best case, HPCC 1.22 times that. Alone, at load 0.02 (`alone.toml`), HPCC's headroom and "
+            "headers cost 1.095 times."
         ),
     ),
     Claim(
@@ -374,8 +374,8 @@ CLAIMS = (
         listed(recovery),
         choices="Sizes between one packet and 200 KB are ours.",
         explanation=(
-            "Where IRN is slower with PFC, pauses are the reason. With ten times the buffer, in which PFC never "
-            "pauses, its slowdown is near that without PFC; with a longer timeout it stays (`irn.toml`)."
+            "Where IRN is slower with PFC, pauses are the cause. With ten times the buffer PFC never pauses, and "
+            "the slowdown is near that without PFC; a longer timeout changes nothing (`irn.toml`)."
         ),
     ),
     Claim(

@@ -181,7 +181,7 @@ CLAIMS = (
         fairness,
         figures=("3",),
         explanation=(
-            "Cause unknown. The paper does not say which throughput its index is taken of; by none of six is ASY "
+            "Cause unknown. The paper does not say of which throughput its index is; with none of six is ASY "
             "below SYN at load 0.1."
         ),
     ),
@@ -195,9 +195,9 @@ CLAIMS = (
         figures=("4",),
         explanation=(
             "On one link with Poisson arrivals and exponential sizes, first come first served and equal shares "
-            "have the same mean (M/M/1). Equal shares have (2 + load) / (2 − load) times the variance of first "
-            "come first served, 1.86 to 2.64; shortest first has 0.63 to 1.02 times that of equal shares "
-            "(`one-link.toml`). The paper's order is that of the coefficient of variation, which §III-C names."
+            "have the same mean (M/M/1). Equal shares have 1.86 to 2.64 times the variance of first come first "
+            "served, shortest first 0.63 to 1.02 times that of equal shares (`one-link.toml`). The paper's order "
+            "is that of the coefficient of variation, which §III-C names."
         ),
     ),
     Claim(
@@ -251,9 +251,8 @@ CLAIMS = (
         figures=("6",),
         choices="The slot is SA5's.",
         explanation=(
-            "One packet of Facebook's fills less of a slot than a bimodal one (413 of 1500 B against 916 on "
-            "average), so SYN is overloaded sooner. With as many packets as fit, in the same experiment, the "
-            "order is the paper's."
+            "A packet of Facebook's fills less of a slot than a bimodal one (413 of 1500 B, 916 on average), so "
+            "SYN is overloaded sooner. If a slot takes as many packets as fit, the order is the paper's."
         ),
     ),
     Claim(
@@ -266,9 +265,9 @@ CLAIMS = (
         listed(buffers),
         figures=("7-9",),
         explanation=(
-            "ASY gives out all of each link, so leaves' queues have no time to drain. The less it gives out, the "
-            "less they hold, and the nearer the median latency comes to SYN's, where SA9 has twice that. No share "
-            "from 0.85 to 1 gives both (`given-out.toml`)."
+            "ASY allocates all of each link, so leaves' queues cannot drain. If it allocates less, they hold "
+            "less, but the median latency approaches SYN's, where SA9 has twice that. No share from 0.85 to 1 "
+            "gives both (`given-out.toml`)."
         ),
     ),
     Claim(

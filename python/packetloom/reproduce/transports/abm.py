@@ -69,7 +69,7 @@ def drains(runs: Runs) -> Iterator[Measured]:
         yield Measured(f"{row.scheme}: the same of steady queues", float(np.max(share[late])), decides=False)
 
 
-PAPER = "ABM (SIGCOMM 2022), abstract"
+PAPER = "ABM, abstract"
 
 CLAIMS = (
     Claim(
@@ -115,8 +115,9 @@ CLAIMS = (
             "are loaded."
         ),
         explanation=(
-            "A queue that had the port alone waits within its bound, until another class takes half of its rate: "
-            "ABM drops what comes, not what waits. Once all queues are loaded, it is far below."
+            "ABM drops arriving packets, not waiting ones: a queue that had its port alone is within its bound "
+            "until another class takes half of the rate. Once all queues are loaded, drain times are far below "
+            "the bound."
         ),
     ),
 )

@@ -96,7 +96,7 @@ def no_loss(runs: Runs) -> Iterator[Measured]:
     yield interval_of(of_room, NDP_AEOLUS).beside(f"{WEB_SERVER}, {NDP_AEOLUS}: largest queue, of its room")
 
 
-PAPER = "Aeolus (SIGCOMM 2020)"
+PAPER = "Aeolus"
 ABSTRACT = f"{PAPER}, abstract"
 NETWORK = (
     "32 hosts at 100 Gb/s, ports of 200 KB, a threshold of 6 KB, a burst of a BDP. ExpressPass's constants are its "

@@ -72,7 +72,7 @@ def _of_w4(runs: Runs, statistic: Statistic) -> dict[str, PerSeed]:
     return by_label(of_flows(runs["bfc-w4"], COLUMNS, statistic))
 
 
-ABSTRACT, MEMORY = "BFC (NSDI 2022), abstract", "BFC (NSDI 2022), from memory"
+ABSTRACT, MEMORY = "BFC, abstract", "BFC, from memory"
 
 CLAIMS = (
     Claim(
@@ -101,10 +101,9 @@ CLAIMS = (
             "31 flows of 200 KB, a queue for each. Queues are sampled every 0.5 us."
         ),
         explanation=(
-            "A queue that alone may send is too long above 1.5 BDPs, and another BDP comes until that is heeded. So "
-            "the peak is 2.5 BDPs, 65 KB, where all links have 100 Gb/s, and four times that before uplinks. Before "
-            "the receiver 101 KB come over an uplink until that is paused, and as much again where two flows share a "
-            "queue, as two do here that have the same flow id."
+            "A queue is paused above 1.5 BDPs, and one more BDP comes until the pause acts: 2.5 BDPs, 65 KB, "
+            "where all links have 100 Gb/s, and four times that before uplinks. Before the receiver 101 KB come "
+            "over an uplink, and as much again where two flows of equal flow id share a queue."
         ),
     ),
     Claim(

@@ -146,7 +146,7 @@ def _by_axis(results: Results, axis: str) -> dict[int, PerSeed]:
     return {count: found[count] for count in sorted(found)}
 
 
-PAPER = "dcPIM (SIGCOMM 2022)"
+PAPER = "dcPIM"
 ABSTRACT, MEASURED = f"{PAPER}, abstract", "their simulator, measured"
 CARRIED = "Carried is data on the links to hosts in the second half, with headers, when 0.98 of web search is offered."
 
@@ -190,8 +190,8 @@ CLAIMS = (
         listed(channels),
         choices=CARRIED,
         explanation=(
-            "Most bytes of web search are in flows of many data phases, which take all channels of their two hosts, "
-            "however many these are. That this is the cause was not tested."
+            "Most bytes of web search are in flows of many data phases, which take all channels of their hosts, "
+            "however many there are. That this is the cause was not tested."
         ),
     ),
     Claim(

@@ -167,7 +167,7 @@ def _evenness(ports: pl.DataFrame) -> float:
     return jain(sums["tx_bytes"].to_numpy().astype(np.float64))
 
 
-PAPER = "ExpressPass (SIGCOMM 2017)"
+PAPER = "ExpressPass"
 ABSTRACT, MEASURED = f"{PAPER}, abstract", "their simulator, measured"
 NETWORK = "Constants are the paper's, links those of SIRD's authors, who ran it at 100 Gb/s."
 
@@ -189,9 +189,9 @@ CLAIMS = (
         ("expresspass-two",),
         listed(convergence),
         explanation=(
-            "Shares of five RTTs vary by a tenth later, too, so that some are below 0.8 again: up to 4 % of a run's. "
-            "For the first time 0.8 takes 25 RTTs, as in their simulator. But then DCTCP takes 6, after which its "
-            "newcomer falls to 0.4 and stays there for long: by either reading the claim differs."
+            "The newcomer first reaches 0.8 after 25 RTTs, as in their simulator. Later its share, over five "
+            "RTTs, still varies by a tenth and falls below 0.8 again. DCTCP first reaches 0.8 after 6 RTTs and "
+            "then falls to 0.4 for long, so the claim differs by either reading."
         ),
         choices=(
             "Constants are those of its authors' fat tree, of which the measured number and so the band is: a newcomer "
@@ -248,8 +248,7 @@ CLAIMS = (
         ("expresspass-jitter",),
         listed(jitter),
         explanation=(
-            "Not the drawn sizes of credits keep flows even: with one size and no jitter the index is 0.988. "
-            "What does was not tested."
+            "Flows stay even without jitter: the index is 0.988 even with credits of one size. Why was not tested."
         ),
         choices=(
             f"{NETWORK} Eight endless flows that begin at once, by what each sent from 1 to 4 ms. Jitter is that of "

@@ -181,7 +181,7 @@ def paced_only(runs: Runs) -> Iterator[Measured]:
             yield interval_of(found[scheme], scheme).beside(f"{scheme}: {name} slowdown")
 
 
-PAPER = "PowerTCP (NSDI 2022)"
+PAPER = "PowerTCP"
 
 CLAIMS = (
     Claim(
@@ -194,9 +194,9 @@ CLAIMS = (
         ("PW1",),
         choices="All seeds' flows together; DCQCN's and TIMELY's constants are those that HPCC's simulator runs.",
         explanation=(
-            "By the paper's law flows keep a queue of what all of them add (beta): with a tenth of beta p99.9 up to "
-            "10 KB is nearer to HPCC's. By the simulator's law, which aims at 95 % of the link as HPCC does, it is "
-            "HPCC's. Up to 100 KB all of them are within a few per cent (`web-search.toml`)."
+            "By the paper's law each flow keeps a queue (beta): with a tenth of beta p99.9 up to 10 KB is nearer "
+            "to HPCC's. By the simulator's law, which aims at 95 % of the link like HPCC, it equals HPCC's. Up to "
+            "100 KB all are within a few per cent (`web-search.toml`)."
         ),
     ),
     Claim(
@@ -213,10 +213,10 @@ CLAIMS = (
             "peak in this time; a queue that never drains, until the run's end."
         ),
         explanation=(
-            "Ten first windows at line rate are what the link carries in ten round trips, so no sender can drain them "
-            "in three. And by the paper's law each flow adds a tenth of a bandwidth-delay product (beta), so eleven "
-            "flows keep a queue of 1.1 of these. With a tenth of beta and first windows of 1.25 in all it drains in "
-            "time, and by the simulator's law with the same windows, too (`first-windows.toml`)."
+            "Ten first windows at line rate are what the link carries in ten round trips, so no sender can drain "
+            "them in three. By the paper's law each flow also keeps a tenth of a bandwidth-delay product queued "
+            "(beta), eleven flows 1.1. With a tenth of beta, or by the simulator's law, and first windows of 1.25 "
+            "in all it drains in time (`first-windows.toml`)."
         ),
     ),
     Claim(

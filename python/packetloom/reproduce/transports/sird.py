@@ -189,7 +189,7 @@ def _slowdowns(results: Results, which: pl.Expr, statistic: Statistic) -> ByLoad
     return _by_load(of_flows(results, ("size_bytes", "slowdown"), chosen(which, statistic)))
 
 
-PAPER = "SIRD (NSDI 2025)"
+PAPER = "SIRD"
 ABSTRACT, MEASURED = f"{PAPER}, abstract", "their simulator, measured"
 
 CLAIMS = (
