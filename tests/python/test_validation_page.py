@@ -74,9 +74,9 @@ def test_rows_are_counted_by_what_they_are_against_and_shown_where_they_do_not_h
     assert counts["HPCC's ns-3"] == ["1", "1", "0", "0", "0"]
     assert counts["ns-2: pFabric, DCTCP, TCP"] == ["3", "0", "0", "2 (1.00 to 1.01)", "1"]
     assert counts["all simulators"] == ["5", "2", "0", "2 (1.00 to 1.01)", "1"]
-    assert "\nEvery row that differs:\n\n| What |" in part
+    assert "\nRows that differ, those of one cause together:\n\n| What |" in part
     assert "differs as known:" not in part
-    assert "| a median | 10 | 12 | 1.200 |" in part
+    assert "| a median | 1 | 1.200 |" in part
     assert "what \\| varies" not in part
     assert "a flow alone" not in part
 
@@ -93,13 +93,18 @@ def test_rows_are_counted_by_bound() -> None:
     assert found in page.page_part(page.kept_rows(rows, {}))
 
 
-def test_figures_of_rows_that_differ_are_readable() -> None:
+def test_rows_of_one_cause_are_one_line() -> None:
     known = {"verdict": "differs as known", "source": "validation/ns2/x.tsv", "id": "f", "rule": "within 3 %"}
-    zero = known | {"what": "apart", "expected": 0.0, "measured": 2322.4, "interval": None}
-    ranged = known | {"what": "between", "expected": [1.0, 2.0], "measured": 24400.0, "interval": [20000.0, 0.5]}
-    part = page.page_part(page.kept_rows([zero, ranged], {}))
-    assert "| apart | 0 | 2,322 |  |" in part
-    assert "| between | 1 to 2 | 24,400 (20,000 to 0.5) |  |" in part
+    zero = known | {"what": "a, b: apart", "expected": 0.0, "measured": 2322.4, "interval": None, "reason": "one"}
+    ranged = known | {"what": "a, b: apart, at most", "expected": [1.0, 2.0], "measured": 24400.0, "reason": "two"}
+    ratios = [
+        known | {"what": f"a, c: {of}", "expected": 2.0, "measured": found, "reason": "three"}
+        for of, found in (("mean", 2.2), ("p99", 3.0))
+    ]
+    part = page.page_part(page.kept_rows([zero, ranged, *ratios], {}))
+    assert "| a, b: apart | 1 | 2,322 for 0 |" in part
+    assert "| a, b: apart, at most | 1 | 24,400 for 1 to 2 |" in part
+    assert "| a, c | 2 | 1.100 to 1.500 |" in part
 
 
 def test_what_was_not_run_again_stays() -> None:

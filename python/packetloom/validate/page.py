@@ -13,6 +13,7 @@ import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import date
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -75,7 +76,7 @@ def kept_rows(rows: Sequence[RowDict], before: Mapping[str, Any]) -> dict[str, A
 
 
 def page_part(kept: Mapping[str, Any]) -> str:
-    """The table of what was compared, with rows by bound and the ratios of undecided ones; each row that differs."""
+    """The table of what was compared, with rows by bound and the ratios of undecided ones; and what differs."""
     order = [*KINDS, *PEERS]
     names = sorted(kept, key=lambda name: order.index(name) if name in order else len(order))
     rows = [row for name in names for row in kept[name]["rows"]]
@@ -99,11 +100,39 @@ def _summary(kept: Mapping[str, Any], names: Sequence[str]) -> list[str]:
 def _differing(rows: Sequence[RowDict]) -> list[str]:
     lines = []
     for verdict in (one for one in VERDICTS if one not in ("holds", UNDECIDED)):
-        differs = [row for row in rows if row["verdict"] == verdict]
-        if differs:
-            lines += ["", f"Every row that {verdict}:", "", table_row(["What", "Theirs", "Here", "Here over theirs"])]
-            lines += ["|---|---:|---:|---:|", *(table_row(_cells(row)) for row in differs)]
+        groups: dict[tuple[str, str], list[RowDict]] = {}
+        for row in rows:
+            if row["verdict"] == verdict:
+                groups.setdefault((against(row), str(row.get("reason", ""))), []).append(row)
+        if groups:
+            lines += ["", f"Rows that {verdict.replace('differs', 'differ')}, those of one cause together:", ""]
+            lines += [table_row(["What", "Rows", "Here over theirs"]), "|---|---:|---:|"]
+            lines += [table_row([_common(group), str(len(group)), _ratios(group)]) for group in groups.values()]
     return lines
+
+
+def _common(rows: Sequence[RowDict]) -> str:
+    """What rows have in common of what they compare: whole parts, between commas and colons."""
+    parts = [re.split(r"(?<=[,:]) ", row["what"]) for row in rows]
+    same = [ones[0] for ones in takewhile(lambda ones: len(set(ones)) == 1, zip(*parts, strict=False))]
+    return " ".join(same).rstrip(",:") or str(rows[0]["what"])
+
+
+def _ratios(rows: Sequence[RowDict]) -> str:
+    """The ratios, from the least to the greatest; both figures where there is none."""
+    ratios = [
+        row["measured"] / row["expected"] for row in rows if not isinstance(row["expected"], list) and row["expected"]
+    ]
+    if len(ratios) < len(rows):
+        return "; ".join(_both(row) for row in rows)
+    least, greatest = (f"{of(ratios):.3f}" for of in (min, max))
+    return least if least == greatest else f"{least} to {greatest}"
+
+
+def _both(row: RowDict) -> str:
+    expected = row["expected"]
+    theirs = " to ".join(map(_figure, expected)) if isinstance(expected, list) else _figure(expected)
+    return f"{_figure(row['measured'])} for {theirs}"
 
 
 def with_part(text: str, part: str, path: Path) -> str:
@@ -134,19 +163,6 @@ def _bound(rule: str) -> str:
         return "interval"
     found = re.match(r"(?:within|up to) ([\d.]+) ?(%|points)", rule)
     return f"{found[1]} {found[2]}" if found else rule
-
-
-def _cells(row: RowDict) -> list[str]:
-    """What was compared, both figures, and the ratio where there is one."""
-    expected, measured, interval = row["expected"], row["measured"], row["interval"]
-    here = _figure(measured) + (f" ({_range(interval)})" if interval else "")
-    if isinstance(expected, list):
-        return [row["what"], _range(expected), here, ""]
-    return [row["what"], _figure(expected), here, f"{measured / expected:.3f}" if expected else ""]
-
-
-def _range(ends: Sequence[float]) -> str:
-    return " to ".join(_figure(end) for end in ends)
 
 
 def _figure(number: float) -> str:
