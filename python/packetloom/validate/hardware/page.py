@@ -56,9 +56,9 @@ def _publishable(row: RowDict) -> dict[str, Any]:
 
 
 def tables(results: Mapping[str, Any]) -> dict[str, str]:
-    """The page's parts: what the sets come to, and each one's source, constants and figure."""
+    """The page's parts: what the sets come to, and the source and figure of each that is shipped."""
     rows = [row for row in results.values() if "summary" in row]
-    return {"summary": _summary(rows), "figures": "\n\n".join(map(_of_file, _by_file(rows)))}
+    return {"summary": _summary(rows), "figures": _figures(_by_file(rows))}
 
 
 def figures_csv(results: Mapping[str, Any]) -> str:
@@ -105,17 +105,24 @@ def _summary(rows: Sequence[RowDict]) -> str:
     return "\n".join([*lines, "", f"Run on {' and '.join(days)}."])
 
 
+def _figures(files: Sequence[Sequence[RowDict]]) -> str:
+    shown = [rows for rows in files if any(row["figures"] for row in rows)]
+    others = [f"`{rows[0]['set']}`" for rows in files if rows not in shown]
+    names = [_prose(f"Not shipped, so without figures: {', '.join(others)}.")] if others else []
+    return "\n\n".join([*names, *map(_of_file, shown)])
+
+
 def _of_file(rows: Sequence[RowDict]) -> str:
-    parts = [f"### {rows[0]['set']}"]
-    if any(row["figures"] for row in rows):
-        source = rows[0]["figures"][0]
-        place = str(source["source"]).partition(": ")[0]
-        name = place.removeprefix("https://github.com/")
-        parts.append(f"Measured: [{name}]({place}) ({source['licence']}).")
-        parts.append(f"![measured and simulated over {over_of(rows)}](hardware/{rows[0]['set']}.png)")
-    else:
-        parts.append("The measurements are not shipped.")
-    parts += [_prose(f"By {row['by']}. Constants: {row['constants']}.{_why(row)}") for row in rows]
+    """A set's source and figure, and why it is missed where it is."""
+    source = rows[0]["figures"][0]
+    place = str(source["source"]).partition(": ")[0]
+    name = place.removeprefix("https://github.com/")
+    parts = [
+        f"### {rows[0]['set']}",
+        f"Measured: [{name}]({place}) ({source['licence']}).",
+        f"![measured and simulated over {over_of(rows)}](hardware/{rows[0]['set']}.png)",
+        *(_prose(f"**Missed** by {row['by']}. {_why(row)}.") for row in rows if row["verdict"] != "holds"),
+    ]
     return "\n\n".join(parts)
 
 
@@ -124,7 +131,8 @@ def _prose(text: str) -> str:
 
 
 def _why(row: RowDict) -> str:
-    return "" if row["verdict"] == "holds" else f" **Missed**: {row.get('reason') or 'it is not known why'}."
+    reason = str(row.get("reason") or "it is not known why")
+    return reason[:1].upper() + reason[1:]
 
 
 def main() -> None:
