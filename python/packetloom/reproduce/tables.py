@@ -28,8 +28,8 @@ END = "<!-- end of claims -->"
 
 # Up to this many numbers are listed one by one; of more, those whose names differ in a number are given as a range.
 FEW = 12
-# What docs/style.py allows in a table's cell and in a line.
-CHARACTERS_OF_A_CELL = 200
+# What lets a table of five columns fit a page; and what docs/style.py allows in a line.
+CHARACTERS_OF_A_CELL = 120
 COLUMNS_OF_A_LINE = 120
 NUMBER_IN_NAME = re.compile(r"(?<![\w.:])\d+(?:\.\d+)?(?!\w|[.:]\d)")
 
