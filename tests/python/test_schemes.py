@@ -50,6 +50,7 @@ def fingerprints(results: packetloom.Results) -> list[str]:
 
 
 SMALL = {"kind": "drop-tail", "capacity": "30KB"}
+ROOT = Path(__file__).parents[2]
 MARKING = {"kind": "ecn", "capacity": "60KB", "mark_above": "15KB"}
 
 
@@ -474,10 +475,12 @@ def test_without_numba_the_message_says_what_to_install(tmp_path: Path, monkeypa
 
 
 def test_the_guide_can_be_followed(tmp_path: Path) -> None:
-    guide = (Path(__file__).parents[2] / "docs" / "your-own-scheme.md").read_text()
+    guide = (ROOT / "docs" / "your-own-scheme.md").read_text()
     files = dict(re.findall(r"^```\w+ (\S+)\n(.*?)^```$", guide, re.MULTILINE | re.DOTALL))
     others = {"young.py": "YoungFirst", "gentle.py": "Gentle", "lanes.py": "TwoLanes", "avoid.py": "Avoid"}
-    assert set(files) == {"my_dctcp.py", "mine.toml", "test_my_dctcp.py", *others}
+    assert set(files) == {"my_dctcp.py", "mine.toml", "test_my_dctcp.py"}
+    assert all(f"](../examples/schemes/{name})" in guide for name in others)
+    files |= {name: (ROOT / "examples/schemes" / name).read_text() for name in others}
     for name, text in files.items():
         (tmp_path / name).write_text(text)
     assert len(files["my_dctcp.py"].splitlines()) <= 40
