@@ -147,7 +147,7 @@ def _by_axis(results: Results, axis: str) -> dict[int, PerSeed]:
 
 
 PAPER = "dcPIM"
-ABSTRACT, MEASURED = f"{PAPER}, abstract", "their simulator, measured"
+ABSTRACT, MEASURED = f"{PAPER}, abstract", "their simulator"
 CARRIED = "Carried is data on the links to hosts in the second half, with headers, when 0.98 of web search is offered."
 
 CLAIMS = (

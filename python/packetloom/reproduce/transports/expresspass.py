@@ -168,7 +168,7 @@ def _evenness(ports: pl.DataFrame) -> float:
 
 
 PAPER = "ExpressPass"
-ABSTRACT, MEASURED = f"{PAPER}, abstract", "their simulator, measured"
+ABSTRACT, MEASURED = f"{PAPER}, abstract", "their simulator"
 NETWORK = "Constants are the paper's, links those of SIRD's authors, who ran it at 100 Gb/s."
 
 CLAIMS = (

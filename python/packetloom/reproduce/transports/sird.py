@@ -190,7 +190,7 @@ def _slowdowns(results: Results, which: pl.Expr, statistic: Statistic) -> ByLoad
 
 
 PAPER = "SIRD"
-ABSTRACT, MEASURED = f"{PAPER}, abstract", "their simulator, measured"
+ABSTRACT, MEASURED = f"{PAPER}, abstract", "their simulator"
 
 CLAIMS = (
     Claim(

@@ -38,7 +38,7 @@ PAGE = SHIPPED.parents[1] / "docs" / "hardware.md"
 PICTURES = PAGE.parent / "hardware"
 FIGURES = PICTURES / "figures.csv"
 COLUMNS = 120
-SUMMARY = ("Set", "Figures judged", "Asked: median", "Median error", "Worst", "Within 10 %", "Within 15 %", "Verdict")
+SUMMARY = ("Set", "Figures judged", "Asked: median", "Median error", "Worst", "Verdict")
 
 
 def kept(rows: Sequence[RowDict], before: Mapping[str, Any]) -> dict[str, Any]:
@@ -98,7 +98,7 @@ def _by_file(rows: Sequence[RowDict]) -> list[list[RowDict]]:
 def _summary(rows: Sequence[RowDict]) -> str:
     lines = [
         table_row(SUMMARY),
-        "|---|" + "---:|" * 6 + "---|",
+        "|---|" + "---:|" * 4 + "---|",
         *(table_row(summary_cells(row)) for row in rows),
     ]
     days = sorted({row["date"] for row in rows})

@@ -61,7 +61,5 @@ def summary_cells(row: RowDict) -> list[str]:
         f"{row['band'][1]:.0%}",
         f"{summary['median']:.1%}",
         f"{summary['worst']:.1%}",
-        f"{summary['within_10']:.0%}",
-        f"{summary['within_15']:.0%}",
         "met" if row["verdict"] == "holds" else "**missed**",
     ]
