@@ -203,6 +203,20 @@ JOBS: dict[str, Json] = {
     "chakra": {"files": "drawn", "groups": "drawn-groups.json"},
     "simai": {"file": "drawn.simai"},
 }
+SERVING: Json = {
+    "requests": 12,
+    "rate_per_second": 20000.0,
+    "prompt": {"kind": "lognormal", "median": 100, "sigma": 0.5, "most": 400},
+    "answer": {"kind": "lognormal", "median": 5, "sigma": 0.5, "most": 20},
+    "model": {"layers": 2, "kv_heads": 2, "head_size": 32},
+    "prefill": {"instances": 2, "tensor": 1, "base": "20us", "per_token": "1us"},
+    "decode": {"instances": 1, "tensor": 2, "memory": "200KB", "base": "50us", "per_answer": "1us"},
+}
+OF_TOKENS: dict[str, Json] = {
+    "fixed": {"tokens": 100},
+    "lognormal": {"median": 100, "sigma": 0.5, "most": 400},
+    "cdf": {"points": [[50, 0.2], [200, 1]]},
+}
 OF_LIBRARY: dict[str, Json] = {"nccl": {"generation": "hopper"}}
 FLOW_LISTS = {"list": "drawn.csv", "hpcc": "drawn.hpcc-flows", "htsim": "drawn.cm"}
 
@@ -255,6 +269,8 @@ FILES = {
     + _TIER.format(4, ""),
     "drawn.csv": "src,dst,size_bytes,start_ns\n0,1,20000,0\n1,0,3000,1000.5\n3,2,100,1000.5\n",
     "drawn.hpcc-flows": "3\n0 1 3 100 20000 0.000001\n1 2 3 100 1000 0.000002\n3 0 3 100 50000 0.000002\n",
+    "requests.csv": "TIMESTAMP,ContextTokens,GeneratedTokens\n2023-11-16 18:17:03.9799600,100,5\n"
+    "2023-11-16 18:17:03.9799900,200,3\n2023-11-16 18:17:03.9800100,50,8\n",
     "drawn.cm": "Nodes 4\nConnections 2\nTriggers 1\n0->1 id 1 start 0 size 20000 send_done_trigger 1\n"
     "2->3 id 2 trigger 1 size 3000\ntrigger id 1 oneshot\n",
     "drawn.goal": "num_ranks 4\nrank 0 {\na: send 3000b to 1 tag 1\nb: recv 500b from -1 tag 2\nb requires a\n"
@@ -352,6 +368,12 @@ def scene(section: str, kind: str) -> tuple[Json, Where]:
             return made, ["workload", 0, "deadlines"]
         case "arrivals":
             return _of_arrivals(kind)
+        case "tokens" | "model" | "prefill" | "decode":
+            made, where = _of_arrivals("serving")
+            arrivals = made["workload"][0]["arrivals"]
+            if section == "tokens":
+                arrivals["prompt"] = {"kind": kind, **OF_TOKENS[kind]}
+            return made, [*where, "prompt" if section == "tokens" else section]
         case "library":
             made = _of_arrivals("collective")[0]
             arrivals = {"kind": "collective", "operation": "all-gather", "size": "1MB"}
@@ -413,6 +435,10 @@ def _of_arrivals(kind: str) -> tuple[Json, Where]:
         del made["fault"]
         made |= {"workload": [{"arrivals": {"kind": kind, **JOBS[kind]}}], "run": {"max_time": "200ms"}}
         return made | {"measure": {"operations": True}}, where
+    if kind == "serving":
+        del made["fault"]
+        made |= {"workload": [{"arrivals": {"kind": kind, **copy.deepcopy(SERVING)}}], "run": {"max_time": "200ms"}}
+        return made, where
     if kind in FLOW_LISTS:
         made |= {"workload": [{"arrivals": {"kind": kind, "file": FLOW_LISTS[kind]}}], "run": {"max_time": "20ms"}}
         return made, where

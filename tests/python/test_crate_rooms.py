@@ -24,6 +24,7 @@ ROOMS = {
         "user_class",
     ),
     "jobs": ("job", "formats", "nccl"),
+    "serving": ("serving",),
     "workload": ("workload",),
     "fabric": ("topology", "routing"),
     "queue": ("queue",),

@@ -361,6 +361,11 @@ ALSO: dict[str, tuple[dict[str, Json], list[Json] | None]] = {
         [4, 1],
     ),
     "library/nccl.min_channels": ({"own.max_channels": 64}, [32]),
+    "arrivals/serving.speed": (
+        {"own.file": "requests.csv", **{f"own.{key}": None for key in ("rate_per_second", "prompt", "answer")}},
+        None,
+    ),
+    "model/model.hidden": ({"workload.0.arrivals.all_reduce": "messages"}, None),
     "arrivals/training.all_to_all": ({"own.experts": 3}, None),
     "measure.flows_interval": ({"own.flows": [1, 2]}, None),
 }
@@ -413,6 +418,7 @@ VALUES: dict[str, list[Json]] = {
     "queue.queue": [{"kind": "drop-tail", "capacity": "9KB"}],
     "arrivals.placement": [[5, 4, 3, 2, 1, 0], [3, 2, 1, 0], [5, 4, 3, 2, 1], [1, 0]],
     "sizes.name": ["web-search"],
+    "tokens.points": [[[60, 0.2], [200, 1]]],
     "sizes.points": [[[0, 0], [2000, 0.5], [50000, 1]]],
     "measure.flows": [[1, 2]],
     "measure.capture": [["leaf0 to spine0"]],
@@ -536,6 +542,7 @@ SET: dict[str, Json] = {
     "ecn_min": "5KB",
     "pause_time": "50us",
     "scale_up": {"rate": "100Gbps", "delay": "0.2us"},
+    "file": "requests.csv",
     "pool": "60KB",
     "query": "100B",
     "oversubscription": 2,

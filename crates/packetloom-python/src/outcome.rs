@@ -289,6 +289,42 @@ impl Outcome {
         Ok(columns.table)
     }
 
+    /// Requests to a model that is served.
+    #[getter]
+    fn requests<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let columns = Columns { rows: &self.core.requests, table: PyDict::new(py) };
+        if self.core.requests.is_empty() {
+            return Ok(columns.table);
+        }
+        let known = |time: Option<Time>| time.map_or(f64::NAN, Time::as_ns_f64);
+        let instance = |one: Option<u32>| one.map_or(-1, i64::from);
+        columns.add("source", |row| row.source)?;
+        columns.add("request", |row| row.request)?;
+        columns.add("arrival_ns", |row| ns(row.course.arrival))?;
+        columns.add("prompt_tokens", |row| row.tokens.0)?;
+        columns.add("answer_tokens", |row| row.tokens.1)?;
+        columns.add("cache_bytes", |row| row.cache_bytes)?;
+        columns.add("prefill_instance", |row| instance(row.course.prefill))?;
+        columns.add("decode_instance", |row| instance(row.course.decode))?;
+        columns.add("prefill_start_ns", |row| ns(row.course.prefilled.0))?;
+        columns.add("prefill_end_ns", |row| ns(row.course.prefilled.1))?;
+        columns.add("cache_start_ns", |row| ns(row.course.moved.0))?;
+        columns.add("cache_end_ns", |row| ns(row.course.moved.1))?;
+        columns.add("ttft_ns", |row| known(row.course.ttft()))?;
+        columns.add("tbt_mean_ns", |row| row.mean_gap_ns(&row.course).unwrap_or(f64::NAN))?;
+        columns.add("tbt_max_ns", |row| known(row.longest_gap(&row.course)))?;
+        columns.add("latency_ns", |row| known(row.course.took()))?;
+        columns.add("queued_ns", |row| known(row.course.queued()))?;
+        columns.add("computing_ns", |row| row.course.compute.as_ns_f64())?;
+        columns.add("network_ns", |row| row.course.network.as_ns_f64())?;
+        columns.add("free_ttft_ns", |row| known(row.free.ttft()))?;
+        columns.add("free_tbt_mean_ns", |row| row.mean_gap_ns(&row.free).unwrap_or(f64::NAN))?;
+        columns.add("free_tbt_max_ns", |row| known(row.longest_gap(&row.free)))?;
+        columns.add("free_latency_ns", |row| known(row.free.took()))?;
+        columns.add("measured", |row| row.measured)?;
+        Ok(columns.table)
+    }
+
     /// Ranks, repetition by repetition.
     #[getter]
     fn ranks<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {

@@ -9,3 +9,4 @@ pub mod workload;
 
 use packetloom_base::{flow, narrow, random, spec, units};
 use packetloom_jobs::{formats, job, nccl};
+use packetloom_serving::serving;

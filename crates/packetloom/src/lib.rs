@@ -21,7 +21,7 @@
 //! # The modules
 //!
 //! Imports run one way, from the bottom of this table to its top. The modules are in several crates, so that these
-//! are compiled side by side: six have the lower ones up to the engine, each family of transports is one, and this
+//! are compiled side by side: seven have the lower ones up to the engine, each family of transports is one, and this
 //! crate re-exports all of them under one name.
 //!
 //! | Module | Contents |
@@ -34,6 +34,7 @@
 //! | [`engine`], [`fault`], [`record`] | windows, nodes, ports, links; what breaks; what is recorded of ports |
 //! | [`queue`] | queue disciplines, buffers, AQMs, schedulers, flow control |
 //! | [`topology`], [`routing`], [`workload`] | the network, path selection, traffic |
+//! | [`serving`] | requests to a language model, and who serves them |
 //! | [`packet`], [`packets`], [`link_message`] | a packet, the slab of all packets, messages between a link's ends |
 //! | [`scenario`], [`spec`], [`formats`] | reading and checking; component descriptions; other simulators' files |
 //! | [`reference_loop`] | a bare loop as a reference for benchmarks; knows no other module |
@@ -63,4 +64,5 @@ pub use packetloom_engine::{engine, fault, measure, record};
 pub use packetloom_fabric::{routing, topology};
 pub use packetloom_jobs::{formats, job};
 pub use packetloom_queue::queue;
+pub use packetloom_serving::serving;
 pub use packetloom_workload::workload;

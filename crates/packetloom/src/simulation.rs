@@ -20,6 +20,7 @@ mod packets;
 mod planned;
 mod preset_fact;
 mod rank_faults;
+mod serving;
 mod settling;
 mod steady;
 mod stragglers;
@@ -35,6 +36,7 @@ pub use footing::{Unequal, unequal};
 pub use jobs::{IterationRow, JobRow, OperationRow};
 pub use monitor::{Monitor, Progress};
 pub use outcome::{ClassSample, Control, FlowSample, Outcome, PortRow};
+pub use serving::RequestRow;
 pub use settling::{SLOWEST_FIT, Settling};
 pub use stragglers::RankRow;
 pub use timelines::Timeline;
@@ -74,6 +76,7 @@ use network_facts::network_facts;
 use planned::run_central;
 use preset_fact::preset_fact;
 use rank_faults::rank_faults;
+use serving::run_serving;
 use settling::with_warm_up;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
@@ -235,6 +238,9 @@ impl Simulation {
             rank_faults: rank_faults(&case)?,
         };
         let workload = traffic(&case, &environment)?;
+        if workload.serving().is_some() {
+            serving::check(&case)?;
+        }
         if is_fluid || is_central {
             check_traffic(&workload, &transport.kind, is_central)?;
         }
@@ -365,7 +371,8 @@ impl Simulation {
         if matches!(Fidelity::of(&self.setting.case.run), Fidelity::Links(_)) {
             return self.with_threads(most);
         }
-        if matches!(Fidelity::of(&self.setting.case.run), Fidelity::Steady(_)) {
+        let is_steady = matches!(Fidelity::of(&self.setting.case.run), Fidelity::Steady(_));
+        if is_steady || self.workload.serving().is_some() {
             return self.with_threads(1);
         }
         let useful = self.setting.topology.hosts / HOSTS_PER_THREAD;
@@ -398,6 +405,8 @@ impl Simulation {
             Ok(run_fluid(self, spec::factory(FLUID_MODELS, kind), monitor))
         } else if central::is_central(kind) {
             run_central(self, monitor)
+        } else if let Some(plan) = self.workload.serving().cloned() {
+            run_serving(self, &plan, monitor)
         } else {
             let entry = transport::find(kind);
             let unknown = || Complaint::new("scheme.transport", format!("no transport is called {kind}"));
@@ -537,6 +546,7 @@ impl Setting {
             control: None,
             jobs: Vec::new(),
             iterations: Vec::new(),
+            requests: Vec::new(),
             ranks: Vec::new(),
             operations: Vec::new(),
             critical_path: Vec::new(),

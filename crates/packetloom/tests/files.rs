@@ -382,6 +382,7 @@ fn the_kept_corpora_are_read_or_refused() {
                 "hpcc_topology" => u32::from(hpcc_topology::read(text).is_ok()),
                 "htsim_connections" => u32::from(htsim_connections::read(text).is_ok()),
                 "htsim_topology" => u32::from(htsim_topology::read(text).is_ok()),
+                "requests" => u32::from(packetloom::serving::trace::read(text).is_ok()),
                 "scenario" => {
                     let read = [Scenario::from_toml, Scenario::from_json];
                     read.iter().filter(|read| read(text, "kept", Path::new(".")).is_ok()).count() as u32

@@ -172,8 +172,8 @@ def opening(total: int, resumed: int, cached: int, cost: Sequence[str], folder: 
 
 def outcome_text(row: CaseRow) -> str:
     """A finished case in a line."""
-    # Messages of jobs have slowdowns near 1, whatever their jobs take.
-    mean = None if "iterations" in row.tables else row.counters.get("slowdown_mean")
+    # Messages of jobs have slowdowns near 1, whatever their jobs take; so have those of requests.
+    mean = None if {"iterations", "requests"} & set(row.tables) else row.counters.get("slowdown_mean")
     slowdown = "" if mean is None else f"mean slowdown {mean:.3g}, "
     warning = "".join(f"; {_short(text)}" for text in row.warnings)
     flows = row.counters.get("flows_started", 0)

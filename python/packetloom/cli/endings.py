@@ -41,20 +41,24 @@ def exit_if_stalled(results: Results) -> None:
 def print_results_of(results: Results) -> None:
     """The tables, what came out in a few sentences, and which cases another build computed."""
     from packetloom.common.terminal import console
+    from packetloom.report.requests import print_requests
     from packetloom.report.results_table import print_results
     from packetloom.report.sentences import told_briefly
     from packetloom.report.waits.speeds import has_only_jobs, print_jobs, speeds
     from packetloom.stats.curves import all_summaries
+    from packetloom.stats.serving import serving
     from packetloom.store.results import Snapshot
 
     snapshot = Snapshot(results)
     if not snapshot.rows():
         print("no case is finished")
         return
-    jobs = speeds(snapshot)
+    jobs, requests = speeds(snapshot), serving(snapshot)
     if jobs:
         print_jobs(jobs, console())
-    if not jobs or not has_only_jobs([snapshot]):
+    if not requests.is_empty():
+        print_requests(requests, console())
+    elif not jobs or not has_only_jobs([snapshot]):
         print_results(all_summaries(snapshot), console())
     for sentence in told_briefly(snapshot):
         console().print(sentence)

@@ -26,6 +26,7 @@ from packetloom.scenario.plan import ALIKE, Parameter
 from packetloom.stats.collectives import Kind, bus_gbps, exposed_ns, operations_of
 from packetloom.stats.curves import SomeResults, all_seed_values, as_list, renaming
 from packetloom.stats.interference import factor
+from packetloom.stats.serving import network_share, percentile_of
 from packetloom.stats.steadiness.diagnosis import Steadiness, diagnosed
 from packetloom.stats.summary import ALL_SIZES, DEFAULT_BINS, SizeBin, polars_frame
 from packetloom.store.case_rows import CaseRow, TableName, varied
@@ -147,7 +148,7 @@ class Question:
     """What is compared, under which conditions, and by which statistics, the one that matters most first."""
 
     kind: str
-    """slowdown, incast, deadlines, jobs or search."""
+    """slowdown, incast, deadlines, jobs, serving or search."""
     entities: tuple[str, ...]
     references: frozenset[str]
     conditions: tuple[Condition, ...]
@@ -249,12 +250,14 @@ def _stopped(several: Sequence[Results], lead: Measure) -> dict[tuple[str, Condi
 
 
 def _undone(several: Sequence[Results]) -> Iterator[tuple[str, Condition, int | None]]:
-    """Cases in which some repetition of a job was not done: the mean of the others says nothing of all."""
+    """Cases in which some repetition of a job, or some request, was not done: the others say nothing of all."""
+    tables: tuple[tuple[TableName, str], ...] = (("iterations", "jct_ns"), ("requests", "latency_ns"))
     for one in several:
         renamed = renaming(one, several)
-        for row, part in one.partitions("iterations", ["jct_ns"]):
-            if np.isnan(numbers_of(part["jct_ns"].combine_chunks()).astype(float)).any():
-                yield entity_of(row, renamed.get(row.label, row.label)), condition_of(row), row.seed
+        for table, column in tables:
+            for row, part in one.partitions(table, [column]):
+                if np.isnan(numbers_of(part[column].combine_chunks()).astype(float)).any():
+                    yield entity_of(row, renamed.get(row.label, row.label)), condition_of(row), row.seed
 
 
 def _estimated(several: Sequence[Results]) -> frozenset[str]:
@@ -311,6 +314,8 @@ def _measures(
     slowdown = found.measure("mean-slowdown", title, heading, ("slowdown", "mean"))
     if jobs := tuple(_jobs(several)):
         return "jobs", jobs
+    if requests := tuple(_requests(several)):
+        return "serving", requests
     fct = [
         found.measure(f"{name}-fct", f"{name} completion time", f"{name} completion time", ("fct_ns", name), "ns")
         for name in ("mean", "p99")
@@ -399,6 +404,34 @@ def _jobs(several: Sequence[Results]) -> Iterator[Measure]:
         yield Measure(f"bus-bandwidth{name}", title, "bus bandwidth", "gbps", rates, lower_is_better=False)
     if factors := _interference(several):
         yield Measure("interference", "interference factor", "interference", "ratio", factors)
+
+
+def _requests(several: Sequence[Results]) -> Iterator[Measure]:
+    """Of requests the time to the first token, that between tokens, and what of both the network has."""
+    if not _rows(several, "requests"):
+        return
+    values = _job_means(several, "requests", lambda own: _mean_of(own.filter("measured")["ttft_ns"]))
+    yield Measure("mean-ttft", "mean time to first token", "mean time to first token", "ns", values)
+    for percent in (99, 50):
+        for name, column, title in (
+            ("ttft", "ttft_ns", "time to first token"),
+            ("tbt", "tbt_mean_ns", "mean time between tokens"),
+        ):
+            values = _job_means(several, "requests", partial(percentile_of, column=column, percent=percent))
+            text = f"p{percent} {title}"
+            yield Measure(f"p{percent}-{name}", text, text, "ns", values)
+    values = _job_means(several, "requests", partial(percentile_of, column="tbt_max_ns", percent=99))
+    title = "p99 longest time between tokens"
+    yield Measure("p99-longest-tbt", title, title, "ns", values)
+    for name, column in (("ttft", "ttft"), ("latency", "latency")):
+        what = "time to first token" if name == "ttft" else "time to last token"
+        values = _job_means(several, "requests", partial(_share_of_network, name=column))
+        title = f"network's share of the {what}"
+        yield Measure(f"network-share-{name}", title, title, "share", values, by_ratio=False)
+
+
+def _share_of_network(table: pl.DataFrame, name: str) -> float:
+    return network_share(table.filter("measured"), name)
 
 
 def _kinds_in(one: Results) -> Iterator[Kind]:

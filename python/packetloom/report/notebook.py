@@ -67,8 +67,10 @@ class NotebookReporter:
 
 def results_html(results: Results) -> str:
     """A results folder as a notebook shows it: the terminal's tables, and below them what they come to."""
+    from packetloom.report import requests
     from packetloom.report.sentences import told_briefly
     from packetloom.report.waits.speeds import has_only_jobs, notes_of, speeds, table_of
+    from packetloom.stats.serving import serving
 
     text = paragraph(repr(results))
     if not results.rows():
@@ -76,7 +78,9 @@ def results_html(results: Results) -> str:
     jobs = speeds(results)
     if jobs:
         text += table(*table_of(jobs)) + "".join(map(paragraph, notes_of(jobs)))
-    if not jobs or not has_only_jobs([results]):
+    if not (served := serving(results)).is_empty():
+        text += table(*requests.table_of(served)) + paragraph(requests.NOTE)
+    elif not jobs or not has_only_jobs([results]):
         text += _slowdowns(results)
     told = "".join(_shown("told", line) for line in told_briefly(results)[:MOST_SENTENCES])
     return text + told + "".join(map(paragraph, filter(None, [results.build_note()])))

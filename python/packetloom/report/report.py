@@ -24,6 +24,7 @@ from packetloom.report.html import Cell, Page
 from packetloom.report.measures import competitors, question_of
 from packetloom.report.panels import look_json
 from packetloom.report.ranking import Answer
+from packetloom.report.requests import write_requests
 from packetloom.report.results_table import Column, best_cells, marks, results_columns, results_lines
 from packetloom.report.setup import setting_text
 from packetloom.report.steadiness_section import write_steadiness
@@ -84,6 +85,7 @@ def report_page(several: Sequence[Results], bins: Sequence[SizeBin] = DEFAULT_BI
         if question and question.kind != "search":
             write_along(page, finished, FIGURES["along"])
         _figures(page, finished, bins, measured)
+        write_requests(page, finished)
         write_waits(page, finished)
         if not statistics.is_empty():
             references = question.references if question else frozenset()

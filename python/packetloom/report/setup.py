@@ -25,6 +25,7 @@ JOBS = {
     "training": "training",
     "moe": "a mixture of experts",
     "kv-cache": "transfers of key-value caches",
+    "serving": "requests to a served model",
     "perftest": "a perftest",
     "goal": "a schedule in GOAL",
     "chakra": "a Chakra trace",

@@ -40,6 +40,7 @@ CLASSES = "classes.parquet"
 PAUSES = "pauses.parquet"
 JOBS = "jobs.parquet"
 ITERATIONS = "iterations.parquet"
+REQUESTS = "requests.parquet"
 RANKS = "ranks.parquet"
 OPERATIONS = "operations.parquet"
 CRITICAL_PATH = "critical_path.parquet"
@@ -58,6 +59,7 @@ TableName = Literal[
     "pauses",
     "jobs",
     "iterations",
+    "requests",
     "ranks",
     "operations",
     "critical_path",
@@ -75,6 +77,7 @@ PARTITIONED: dict[str, str] = {
     "pauses": PAUSES,
     "jobs": JOBS,
     "iterations": ITERATIONS,
+    "requests": REQUESTS,
     "ranks": RANKS,
     "operations": OPERATIONS,
     "critical_path": CRITICAL_PATH,

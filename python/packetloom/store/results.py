@@ -165,6 +165,11 @@ class Results:
         return self.table("iterations")
 
     @property
+    def requests(self) -> pa.Table:
+        """A row per request to a model that is served."""
+        return self.table("requests")
+
+    @property
     def ranks(self) -> pa.Table:
         """A row per rank and repetition of a job."""
         return self.table("ranks")

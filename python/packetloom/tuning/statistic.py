@@ -1,8 +1,8 @@
 """A statistic of the result tables by its name: `flows.slowdown.p99`, `ports.queue_max_bytes.max`, `cases.drops`.
 
-A name is TABLE.COLUMN.STATISTIC; of the table `cases` a row is a case, so it is `cases.COLUMN`. Of flows only those
-count that were measured, and those of a range of sizes where one follows: `flows.slowdown.p99@..100KB`. What has no
-value (a flow that did not finish has no slowdown) is left out.
+A name is TABLE.COLUMN.STATISTIC; of the table `cases` a row is a case, so it is `cases.COLUMN`. Of flows and requests
+only those count that were measured, and of flows those of a range of sizes where one follows:
+`flows.slowdown.p99@..100KB`. What has no value (a flow that did not finish has no slowdown) is left out.
 """
 
 from __future__ import annotations
@@ -62,15 +62,19 @@ class Statistic:
 
     def _values(self, results: Results, row: CaseRow) -> NDArray[np.float64] | None:
         of_flows = self.table == "flows"
-        columns = [self.column, *(["size_bytes", "measured"] if of_flows else [])]
+        may_be_left_out = of_flows or self.table == "requests"
+        columns = [self.column, *(["size_bytes"] if of_flows else []), *(["measured"] if may_be_left_out else [])]
         part = results.part(cast(TableName, self.table), row)
         if part is None or self.column not in part.column_names:
             return None
         found = {name: _numbers(part, name) for name in dict.fromkeys(columns)}
         values = found[self.column]
-        if of_flows:
-            size = found["size_bytes"]
-            values = values[(found["measured"] == 1) & (size > self.above_bytes) & (size <= self.up_to_bytes)]
+        if may_be_left_out:
+            counts = found["measured"] == 1
+            if of_flows:
+                size = found["size_bytes"]
+                counts &= (size > self.above_bytes) & (size <= self.up_to_bytes)
+            values = values[counts]
         return values[~np.isnan(values)]
 
 

@@ -1,5 +1,6 @@
 //! When flows start.
 
+use crate::serving;
 use crate::spec::Fallback::{Absent, Required, Value as Default};
 use crate::spec::{ALWAYS, Complaint, Component, Kind, Param, Value, Values, anything};
 use crate::units::Time;
@@ -9,7 +10,7 @@ pub const LISTS: [&str; 3] = ["list", "hpcc", "htsim"];
 
 /// Whether arrivals of a kind have hosts and sizes of their own.
 pub fn have_all(kind: &str) -> bool {
-    LISTS.contains(&kind) || super::jobs::is_job(kind)
+    LISTS.contains(&kind) || super::jobs::is_job(kind) || kind == serving::KIND
 }
 
 /// Whether a source with these arrivals takes its rate from the run's load.
@@ -225,6 +226,8 @@ pub enum Arrivals {
     },
     /// As a job has them.
     Job,
+    /// As requests have them to a model that is served.
+    Serving,
 }
 
 impl Arrivals {
@@ -244,6 +247,7 @@ impl Arrivals {
                 trigger_delay: values.time("trigger_delay"),
             },
             kind if super::jobs::is_job(kind) => Arrivals::Job,
+            serving::KIND => Arrivals::Serving,
             other => panic!("no arrivals are called {other}"),
         }
     }

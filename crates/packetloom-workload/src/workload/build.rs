@@ -13,6 +13,7 @@ use super::list::FlowList;
 use super::members::Members;
 use super::pattern::{Pattern, Turn};
 use super::replay;
+use super::requests;
 use super::sizes::Sizes;
 use super::source::{DrawnSource, Events, Label, ListSource, OpenSource, Parts};
 use crate::flow::{Flow, HostId, MOST_PACKETS};
@@ -105,6 +106,7 @@ pub fn source(spec: &Values, env: &Environment, index: u8, members: Members) -> 
         Arrivals::List { file, is_hpcc } => listed(common, &file, is_hpcc, env),
         Arrivals::Connections { file, trigger_delay } => connections(&common, &file, trigger_delay, env),
         Arrivals::Job => job(&common, &spec.component("arrivals"), env),
+        Arrivals::Serving => serving(&common, &spec.component("arrivals"), env),
         Arrivals::Closed { concurrent, think_time } => closed(common, spec, env, concurrent, think_time),
         arrivals => drawn(common, spec, env, &arrivals),
     }
@@ -180,17 +182,36 @@ fn connections(
     Ok(Built::Planned(Planned { plan, is_background: common.is_background }, facts))
 }
 
-fn job(common: &Common, values: &Values, env: &Environment) -> Result<Built, Complaint> {
-    check_planned(common)?;
-    let hosts: Vec<HostId> = (0..env.hosts).map(|member| common.members.host(member)).collect();
-    let site = Site {
+/// Where the ranks of a source may be, which has these hosts.
+fn site<'a>(hosts: &'a [HostId], env: &'a Environment) -> Site<'a> {
+    Site {
         nodes: &env.nodes,
-        hosts: &hosts,
+        hosts,
         server: env.server_hosts,
         rate: env.host_rate,
         wire: env.wire,
         whole: env.whole,
-    };
+    }
+}
+
+fn serving(common: &Common, values: &Values, env: &Environment) -> Result<Built, Complaint> {
+    check_planned(common)?;
+    let hosts: Vec<HostId> = (0..env.hosts).map(|member| common.members.host(member)).collect();
+    let made = requests::plan(values, &site(&hosts, env), like(common), env.seed);
+    let (plan, pattern) = made.map_err(|complaint| inside("arrivals", complaint))?;
+    let mut sizes: Vec<u64> = plan.transfers().take(MOST_SIZES).collect();
+    sizes.extend(plan.largest_all_reduce());
+    let facts = SourceFacts::of_plan(&sizes, "as prompts have them", &pattern, env);
+    let messages = plan.transfers().count() as u64;
+    // What is sent of all-reduces depends on who is served together.
+    let facts = SourceFacts { flows: (!plan.exchanges()).then_some(messages), ..facts };
+    Ok(Built::Serving(Arc::new(plan), facts))
+}
+
+fn job(common: &Common, values: &Values, env: &Environment) -> Result<Built, Complaint> {
+    check_planned(common)?;
+    let hosts: Vec<HostId> = (0..env.hosts).map(|member| common.members.host(member)).collect();
+    let site = site(&hosts, env);
     let mut draws = Stream::new(env.seed, Purpose::Pattern, entity::source(common.label.source));
     let made = jobs::plan(values, &site, like(common), &mut draws);
     let (mut plan, pattern) = made.map_err(|complaint| inside("arrivals", complaint))?;

@@ -9,6 +9,8 @@ const PERMUTATION: u64 = 1 << 54;
 const JITTER: u64 = 1 << 53;
 const SENDERS: u64 = 1 << 52;
 
+const ANSWERS: u64 = 1 << 50;
+
 /// Which hosts take part in which source, drawn once for all.
 pub const MEMBERS: u64 = 1 << 51;
 
@@ -25,6 +27,11 @@ pub const fn permutation(of: u8) -> u64 {
 /// The senders of its closed-loop incast, drawn before any flow.
 pub const fn senders(of: u8) -> u64 {
     source(of) | SENDERS
+}
+
+/// The lengths of the answers to its requests.
+pub const fn answers(of: u8) -> u64 {
+    source(of) | ANSWERS
 }
 
 /// The jitter of its starts.

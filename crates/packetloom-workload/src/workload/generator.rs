@@ -11,6 +11,7 @@ use super::source::{ListSource, OpenSource};
 use super::spread;
 use crate::flow::{Flow, FlowId, HostId};
 use crate::narrow::exact;
+use crate::serving;
 use crate::spec::{Complaint, Values};
 use crate::units::{Rate, Time};
 use std::collections::{BTreeMap, VecDeque};
@@ -86,6 +87,8 @@ pub struct Workload {
     /// Flows that a trigger has started, and which their hosts do not know of yet.
     triggered: BTreeMap<(Time, FlowId), Flow>,
     jobs: Vec<Job>,
+    /// Requests, if the flows are theirs: they start as their scheduler has it.
+    serving: Option<Arc<serving::Plan>>,
     /// How many ranks of jobs that the case waits for have not ended.
     ranks_left: u64,
     ranks_taken: bool,
@@ -129,6 +132,7 @@ pub(super) enum Built {
     Closed(Vec<Chain>, SourceFacts),
     Planned(Planned, SourceFacts),
     Job(Box<PlannedJob>, SourceFacts),
+    Serving(Arc<serving::Plan>, SourceFacts),
 }
 
 impl Workload {
@@ -143,6 +147,7 @@ impl Workload {
             (Vec::new(), Vec::new(), Vec::new());
         let mut is_queried = vec![false; specs.len()];
         let mut is_triggered = is_queried.clone();
+        let mut requests = None;
         let mut planned = AllPlanned { trigger_delay: Time::NEVER, ..AllPlanned::default() };
         for (index, (spec, members)) in specs.iter().zip(members::choose(specs, env)?).enumerate() {
             let among = members.describe(env.hosts);
@@ -161,6 +166,15 @@ impl Workload {
                 Built::Planned(more, fact) => {
                     planned.add(&more);
                     is_triggered[index] = true;
+                    fact
+                }
+                Built::Serving(plan, fact) => {
+                    if specs.len() > 1 {
+                        let message = "requests are the only source of their scenario; leave the others out";
+                        return Err(Complaint::new(&format!("workload[{index}].arrivals"), message));
+                    }
+                    is_triggered[index] = true;
+                    requests = Some(plan);
                     fact
                 }
                 Built::Job(more, fact) => {
@@ -207,6 +221,7 @@ impl Workload {
             trigger_delay,
             triggered,
             jobs,
+            serving: requests,
             ranks_left: ranks,
             ranks_taken: false,
             may_fail,
@@ -240,6 +255,7 @@ impl Workload {
             trigger_delay: Time::NEVER,
             triggered: BTreeMap::new(),
             jobs: Vec::new(),
+            serving: None,
             ranks_left: 0,
             ranks_taken: false,
             may_fail: vec![false],
@@ -363,6 +379,11 @@ impl Workload {
     /// The jobs.
     pub fn jobs(&self) -> &[Job] {
         &self.jobs
+    }
+
+    /// The requests, if the flows are theirs.
+    pub fn serving(&self) -> Option<&Arc<serving::Plan>> {
+        self.serving.as_ref()
     }
 
     /// When the next flow starts that goes by the clock.

@@ -25,6 +25,7 @@ pub mod pattern;
 mod perftest;
 mod query;
 mod replay;
+mod requests;
 pub mod sizes;
 mod source;
 mod spread;
@@ -40,15 +41,18 @@ pub use generator::{Environment, Workload};
 pub use query::{Query, QuerySpec, Start};
 pub use spread::Spread;
 
+use crate::serving;
 use crate::spec::Fallback::{Absent, Value as Default};
 use crate::spec::{ALWAYS, Complaint, Component, Kind, Param, Values};
 use arrivals::follow_load;
 
-const PARTS: [&[Component]; 7] = [
+const PARTS: [&[Component]; 9] = [
     &[WORKLOAD],
     sizes::COMPONENTS,
     arrivals::COMPONENTS,
     jobs::COMPONENTS,
+    requests::COMPONENTS,
+    serving::COMPONENTS,
     job::library::COMPONENTS,
     pattern::COMPONENTS,
     deadlines::COMPONENTS,
@@ -180,7 +184,11 @@ fn check_workload(values: &Values) -> Result<(), Complaint> {
     let arrivals = values.component("arrivals");
     let sizes = values.optional_component("sizes");
     if arrivals::have_all(&arrivals.kind) {
-        let what = if jobs::is_job(&arrivals.kind) { "job" } else { "flow list" };
+        let what = match arrivals.kind.as_str() {
+            serving::KIND => "requests' model",
+            kind if jobs::is_job(kind) => "job",
+            _ => "flow list",
+        };
         if sizes.is_some() {
             return Err(Complaint::new("sizes", format!("the {what} has the sizes; leave this out")));
         }

@@ -168,6 +168,10 @@ impl Simulation {
         if self.workload.background().contains(&true) {
             return None;
         }
+        // What all-reduces send depends on which requests are served together.
+        if self.workload.serving().is_some_and(|plan| plan.exchanges()) {
+            return None;
+        }
         let transport = self.transport();
         let has_answers = !crate::central::is_central(&transport.kind);
         let ack_bytes = if has_answers { PacketFormat::of(&transport).ack_bytes } else { 0 };

@@ -11,7 +11,7 @@ use crate::measure::Collector;
 use crate::queue;
 use crate::routing;
 use crate::scenario::{Case, setting};
-use crate::spec::{Complaint, Value, Values};
+use crate::spec::{Complaint, Values};
 use crate::stall::{self, CycleWatch, StallWatch};
 use crate::topology::Topology;
 use crate::transport;
@@ -107,7 +107,12 @@ impl Driven {
         check(&case)?;
         let nothing = |_: &Case, _: &_| Ok(Workload::of_flows(Vec::new()));
         let Simulation { setting, workload, .. } = Simulation::with(case, nothing)?;
-        let setting = Setting { is_audited, ..setting };
+        Driven::of(Setting { is_audited, ..setting }, workload)
+    }
+
+    /// Builds a network whose flows a caller adds, whatever the workload has start by itself.
+    pub(super) fn of(setting: Setting, workload: Workload) -> Result<Driven, Complaint> {
+        let is_audited = setting.is_audited;
         let parts = Parts::of(&setting.case, &workload);
         let kind = &parts.transport.kind;
         let unknown = || Complaint::new("scheme.transport", format!("no transport is called {kind}"));
@@ -166,6 +171,11 @@ impl Driven {
     /// When the case ends, whatever happens.
     pub fn max_time(&self) -> Time {
         self.max_time
+    }
+
+    /// What was done so far.
+    pub(super) fn packet_hops(&self) -> u64 {
+        self.engine.tally().packet_hops
     }
 
     /// The application bytes of a full packet.
@@ -307,23 +317,43 @@ impl Driven {
     ///
     /// # Errors
     /// Why the run is worth nothing.
-    pub fn finish(mut self) -> Result<Outcome, Failure> {
+    pub fn finish(self) -> Result<Outcome, Failure> {
+        let mut outcome = self.conclude();
+        match (outcome.refused.take(), &outcome.violation) {
+            (_, Some(violation)) => Err(Failure::Violated(violation.to_string())),
+            (Some(message), None) => Err(Failure::Refused(message)),
+            (None, None) => Ok(outcome),
+        }
+    }
+
+    /// The same, whether it is worth something or not.
+    pub(super) fn conclude(mut self) -> Outcome {
         let is_over = self.collector.finished() == self.added;
-        let finish = if is_over { self.run_out()? } else { self.cut()? };
-        if let Some(audit) = &mut self.audit {
+        let is_broken = self.violation.is_some() || self.collector.refused().is_some();
+        let finish = match (is_broken, is_over) {
+            (true, _) => Ok(None),
+            (false, true) => self.run_out(),
+            (false, false) => self.cut(),
+        };
+        let refused = self.collector.refused().map(|(at, flow, error)| {
+            let pair = self.collector.pair(flow).unwrap_or_default();
+            refusal(at, flow, pair, error)
+        });
+        let is_sound = self.violation.is_none() && refused.is_none();
+        if let Some(audit) = self.audit.as_mut().filter(|_| is_sound) {
             let mut seen = self.engine.inspect(audit.follows_order());
             // A window that was cut short leaves later events undone, and no node to be woken for them.
             seen.is_idle &= is_over && self.engine.now() < self.max_time;
             self.violation = audit.look(&seen, self.engine.tally().packet_hops).err();
         }
-        if let Some(audit) = self.audit.take().filter(|_| self.violation.is_none()) {
+        if let Some(audit) = self.audit.take().filter(|_| self.violation.is_none() && refused.is_none()) {
             self.violation = audit.finish(self.engine.reports().into_iter()).err();
         }
         let Driven { setting, parts, mut engine, workload, collector, stalled, violation, added, .. } = self;
         let (promises, is_audited) = (setting.promises(), setting.is_audited);
         let never_started = added - collector.started();
         let is_wanted = is_over || stalled.is_some();
-        let end = End { is_wanted, stalled, violation, refused: None, finish };
+        let end = End { is_wanted, stalled, violation, refused, finish: finish.unwrap_or(None) };
         let ran =
             Ran { engine: engine.as_mut(), workload: &workload, collector, steady: None, end, parts: &parts };
         let mut outcome = setting.conclude(ran);
@@ -333,14 +363,11 @@ impl Driven {
         if never_started > 0 {
             outcome.warnings.push(format!("{never_started} flows never started, as the run ended before"));
         }
-        if is_audited && outcome.violation.is_none() {
+        if is_audited && outcome.violation.is_none() && outcome.refused.is_none() {
             let checked = check_rows(&outcome.flows, &outcome.topology, outcome.format, promises);
             outcome.violation = checked.err();
         }
-        match &outcome.violation {
-            Some(violation) => Err(Failure::Violated(violation.to_string())),
-            None => Ok(outcome),
-        }
+        outcome
     }
 
     /// Goes on until nothing is left to happen; what went through ports until the last flow's end, if that has not
@@ -407,9 +434,11 @@ impl Driven {
         if let Some(audit) = self.audit.as_mut().filter(|audit| audit.is_due(tally.packet_hops)) {
             let mut seen = self.engine.inspect(audit.follows_order());
             seen.is_idle &= now < self.max_time;
-            audit
-                .look(&seen, self.engine.tally().packet_hops)
-                .map_err(|violation| Failure::Violated(violation.to_string()))?;
+            if let Err(violation) = audit.look(&seen, self.engine.tally().packet_hops) {
+                let message = violation.to_string();
+                self.violation = Some(violation);
+                return Err(Failure::Violated(message));
+            }
         }
         if self.cycles.is_due(now)
             && let Some(cycle) = self.cycles.look(now, self.engine.as_ref())
@@ -462,16 +491,23 @@ fn queues_set() -> Vec<&'static str> {
 /// What of a case can't be driven.
 fn check(case: &Case) -> Result<(), Complaint> {
     let complain = |key: &str, message: &str| Err(Complaint::new(key, message));
-    if Fidelity::of(&case.run) != Fidelity::Packets {
-        return complain("run.fidelity", "estimates need to know all traffic beforehand; leave it out");
-    }
     for key in ["flows", "duration"] {
-        if !matches!(case.run.entries.get(key), None | Some(Value::Absent)) {
+        if case.run.has(key) {
             return complain(&format!("run.{key}"), "whoever sends says what starts, and when; leave it out");
         }
     }
     if case.load.is_some() {
         return complain("run.loads", "whoever sends says how much; leave it out");
+    }
+    check_scheme(case)?;
+    check_sizes(case)
+}
+
+/// What of a scheme can't be driven, and of how closely it is simulated.
+pub(super) fn check_scheme(case: &Case) -> Result<(), Complaint> {
+    let complain = |key: &str, message: &str| Err(Complaint::new(key, message));
+    if Fidelity::of(&case.run) != Fidelity::Packets {
+        return complain("run.fidelity", "estimates need to know all traffic beforehand; leave it out");
     }
     let transport = case.scheme.component("transport");
     let kind = &transport.kind;
@@ -486,7 +522,7 @@ fn check(case: &Case) -> Result<(), Complaint> {
     if routing::numbers_ports(&case.scheme.component("routing")) {
         return complain("scheme.routing.ports", "numbers flows before they start; leave it out");
     }
-    check_sizes(case)
+    Ok(())
 }
 
 /// A transport that works something out of how large flows are has to be told it.

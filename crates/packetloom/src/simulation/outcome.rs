@@ -2,6 +2,7 @@
 
 use super::critical::PathRow;
 use super::jobs::{IterationRow, JobRow, OperationRow};
+use super::serving::RequestRow;
 use super::stragglers::RankRow;
 use super::timelines::Timeline;
 use crate::audit::Violation;
@@ -141,6 +142,8 @@ pub struct Outcome {
     pub jobs: Vec<JobRow>,
     /// A row per repetition of a job.
     pub iterations: Vec<IterationRow>,
+    /// A row per request to a model that is served.
+    pub requests: Vec<RequestRow>,
     /// A row per rank and repetition.
     pub ranks: Vec<RankRow>,
     /// What every rank of every job did, if that was measured.

@@ -143,6 +143,9 @@ pub const PLACEMENT_PARAMS: &[Param] = &[
     },
 ];
 
+/// Which hosts have which ranks, of those.
+pub const HOST_PARAMS: &[Param] = PLACEMENT_PARAMS.split_at(2).0;
+
 /// How each collective operation of a job is carried out.
 pub const ALGORITHM_PARAMS: &[Param] = &[
     algorithm(
@@ -308,7 +311,15 @@ pub fn check_ranks(key: &str, ranks: u64, hosts: u64) -> Result<(), Complaint> {
 }
 
 /// The host of each rank.
-fn place(values: &Values, ranks: u32, site: &Site<'_>, draws: &mut Stream) -> Result<Vec<HostId>, Complaint> {
+///
+/// # Errors
+/// What can't be, by its key.
+pub fn place(
+    values: &Values,
+    ranks: u32,
+    site: &Site<'_>,
+    draws: &mut Stream,
+) -> Result<Vec<HostId>, Complaint> {
     let mut hosts = site.hosts.to_vec();
     let key = if values.entries.contains_key("ranks") { "ranks" } else { "placement" };
     check_ranks(key, u64::from(ranks), hosts.len() as u64)?;
