@@ -6,14 +6,11 @@ use super::arrival;
 use super::calendar::Calendar;
 use super::due::Due;
 use super::endpoint::Transport;
-use super::host::Host;
-use super::intake::Intake;
+use super::host::{Host, Intake, Messages, Processing};
 use super::link_table::{LinkEnd, LinkTable};
-use super::messages::Messages;
 use super::nics::Nics;
 use super::partition::Partition;
 use super::port::{Discipline, Port};
-use super::processing::Processing;
 use super::shard::Shard;
 use super::switch::{
     Backpressure, Balance, Credits, CutThrough, LinkControl, PauseSettings, Pauses, Returns, Switch, Ties,

@@ -9,6 +9,7 @@
 use super::Tally;
 use super::agent::PortAgent;
 use super::arrival;
+use super::host::Around;
 use super::log::Log;
 use super::port::Discipline;
 use super::shard::Shard;
@@ -204,8 +205,8 @@ impl Driven {
             let arrivals = &due.arrivals[left.arrivals.0 as usize..left.arrivals.1 as usize];
             let span = (window.start, until);
             let host_there = &mut hosts[host as usize];
-            let (arrived, ended) =
-                host_there.advance(span, link_table, arrivals, &mut **transports, log, tally);
+            let around = Around { link_table, transports: &mut **transports, log, tally };
+            let (arrived, ended) = host_there.advance(span, arrivals, around);
             left.arrivals.0 += exact::<u32>(arrived);
             let arrives_at = arrivals.get(arrived).map_or(Time::NEVER, |arrival| arrival.at(window.start));
             self.ended = self.ended.or(ended);

@@ -6,7 +6,7 @@ use super::arrival::{self, Arrival};
 use super::due::Due;
 use super::endpoint::FlowStatus;
 use super::flow_samples::FlowSamples;
-use super::host::Host;
+use super::host::{Around, Host};
 use super::link_table::{LinkTable, Outbox};
 use super::log::{Log, Report};
 use super::port::Port;
@@ -160,7 +160,10 @@ impl<H: Copy + Default, A: PortAgent<H>> Shard<'_, H, A> {
             let (node, arrivals) = due.node(nth);
             arrival::sort(arrivals);
             match hosts.get_mut(node as usize) {
-                Some(host) => host.run_window((start, end), link_table, arrivals, transports, log, tally),
+                Some(host) => {
+                    let around = Around { link_table, transports, log, tally };
+                    host.run_window((start, end), arrivals, around);
+                }
                 None => {
                     let switch = &mut switches[node as usize - hosts.len()];
                     let ports = &mut ports[switch.ports()];

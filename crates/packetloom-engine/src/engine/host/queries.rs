@@ -1,6 +1,6 @@
 //! What a host knows of queries: those that it sends, and those that it answers.
 
-use super::endpoint::FlowStatus;
+use crate::engine::endpoint::FlowStatus;
 use crate::flow::{Flow, FlowId, HostId};
 use crate::packet::{Kind, Packet};
 use crate::units::Time;

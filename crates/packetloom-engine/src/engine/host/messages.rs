@@ -1,14 +1,17 @@
 //! A host that takes a time of its own for each message (`topology::MessageCosts`): a flow that it sends or receives.
 //! It sends one at a time and receives one at a time, as NICs do whose rate of messages is limited.
 
-use super::log::{Event, Log};
+use super::services::{Due, Service, Turned};
+use super::step::Next;
+use super::{Around, Starting};
+use crate::engine::log::{Event, Log};
 use crate::flow::{Flow, FlowId};
 use crate::topology::MessageCosts;
 use crate::units::Time;
 use std::collections::VecDeque;
 
 /// The messages that a host has at hand.
-pub(super) struct Messages {
+pub(in crate::engine) struct Messages {
     costs: MessageCosts,
     /// Until when it is occupied with sending, and with receiving.
     free: (Time, Time),
@@ -20,19 +23,13 @@ pub(super) struct Messages {
 
 impl Messages {
     /// None at hand.
-    pub(super) fn new(costs: MessageCosts) -> Messages {
+    pub(in crate::engine) fn new(costs: MessageCosts) -> Messages {
         Messages {
             costs,
             free: (Time::ZERO, Time::ZERO),
             sending: VecDeque::new(),
             received: VecDeque::new(),
         }
-    }
-
-    /// When the host is done with the next.
-    pub(super) fn next_at(&self) -> Time {
-        let sent = self.sending.front().map_or(Time::NEVER, |(at, _)| *at);
-        self.received.front().map_or(Time::NEVER, |(at, _)| *at).min(sent)
     }
 
     /// A flow starts; returns whether that takes the host time.
@@ -43,12 +40,6 @@ impl Messages {
         self.free.0 = now.max(self.free.0).saturating_add(self.costs.send);
         self.sending.push_back((self.free.0, flow));
         true
-    }
-
-    /// The next flow that the transport gets, if the host is done with it.
-    pub(super) fn handed_over(&mut self, now: Time) -> Option<Flow> {
-        self.sending.front().filter(|(at, _)| *at <= now)?;
-        self.sending.pop_front().map(|(_, flow)| flow)
     }
 
     /// Keeps back, of the events from `logged` on, that flows are whole.
@@ -67,10 +58,25 @@ impl Messages {
             self.received.push_back((self.free.1, flow));
         }
     }
+}
 
-    /// The next flow that the host has received, if it is done with it.
-    pub(super) fn taken(&mut self, now: Time) -> Option<FlowId> {
-        self.received.front().filter(|(at, _)| *at <= now)?;
-        self.received.pop_front().map(|(_, flow)| flow)
+impl Due for Messages {
+    fn next_at(&self) -> Time {
+        let sent = self.sending.front().map_or(Time::NEVER, |(at, _)| *at);
+        self.received.front().map_or(Time::NEVER, |(at, _)| *at).min(sent)
+    }
+}
+
+impl<H, A> Service<H, A> for Messages {
+    /// The transport gets the next message to send; or the next one is received.
+    fn turn(&mut self, now: Time, _: u32, _: &mut Starting, around: &mut Around<'_, H, A>) -> Turned {
+        if let Some(&(_, flow)) = self.sending.front().filter(|(at, _)| *at <= now) {
+            self.sending.pop_front();
+            return Turned::Steps(Next::HandedOver(flow));
+        }
+        let Some((_, flow)) = self.received.pop_front() else { return Turned::Done };
+        around.tally.events += 1;
+        around.log.delivered(flow, now);
+        Turned::Logged
     }
 }

@@ -5,9 +5,11 @@
 //! threads, and whether they are taken changes nothing else. Hosts find out that one is due as they find out that a
 //! rank of a job has something to do, so hosts without samples do not even ask.
 
-use super::flow_samples::{FlowSamples, FlowWatch};
-use super::log::Event;
-use super::sending::Sending;
+use super::services::{Due, Service, Turned};
+use super::{Around, Starting};
+use crate::engine::flow_samples::{FlowSamples, FlowWatch};
+use crate::engine::log::Event;
+use crate::engine::sending::Sending;
 use crate::flow::FlowId;
 use crate::units::Time;
 
@@ -32,11 +34,6 @@ struct Open {
 impl Sampler {
     pub(super) fn new(watch: FlowWatch) -> Sampler {
         Sampler { watch, open: Vec::new(), ended: Vec::new(), next_at: Time::NEVER }
-    }
-
-    /// When the next sample is due.
-    pub(super) fn next_at(&self) -> Time {
-        self.next_at
     }
 
     /// Something happened to a flow here.
@@ -80,5 +77,18 @@ impl Sampler {
 
     fn note_next(&mut self) {
         self.next_at = self.open.iter().map(|open| open.next_at).min().unwrap_or(Time::NEVER);
+    }
+}
+
+impl Due for Sampler {
+    fn next_at(&self) -> Time {
+        self.next_at
+    }
+}
+
+impl<H, A> Service<H, A> for Sampler {
+    fn turn(&mut self, now: Time, host: u32, _: &mut Starting, around: &mut Around<'_, H, A>) -> Turned {
+        self.take(now, |flow, now| around.transports.sending(host, flow, now));
+        Turned::Done
     }
 }

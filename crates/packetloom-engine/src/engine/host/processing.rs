@@ -4,6 +4,9 @@
 //! It is a delay, as `host_delay` is: packets do not wait for each other to be processed, so hosts keep up with their
 //! links whatever the times. But a host hands packets on in the order in which they came: none passes another.
 
+use super::services::{Due, Service, Turned};
+use super::step::Next;
+use super::{Around, Starting};
 use crate::flow::HostId;
 use crate::packets::PacketId;
 use crate::random::{Purpose, Stream};
@@ -12,7 +15,7 @@ use crate::units::Time;
 use std::collections::VecDeque;
 
 /// What a host is processing.
-pub(super) struct Processing {
+pub(in crate::engine) struct Processing {
     takes: topology::Processing,
     random: Stream,
     /// Packets with when they are done and the link that they came by, in the order in which they came.
@@ -23,18 +26,13 @@ pub(super) struct Processing {
 
 impl Processing {
     /// Nothing at hand.
-    pub(super) fn new(takes: topology::Processing, seed: u64, host: HostId) -> Processing {
+    pub(in crate::engine) fn new(takes: topology::Processing, seed: u64, host: HostId) -> Processing {
         Processing {
             takes,
             random: Stream::new(seed, Purpose::Processing, host.into()),
             at_hand: VecDeque::new(),
             done_at: Time::ZERO,
         }
-    }
-
-    /// When the next packet is done.
-    pub(super) fn next_at(&self) -> Time {
-        self.at_hand.front().map_or(Time::NEVER, |(at, ..)| *at)
     }
 
     /// Begins with a packet; returns whether it is done at once.
@@ -46,12 +44,22 @@ impl Processing {
         }
         is_done
     }
+}
 
-    /// The next packet if it is done, with the link that it came by.
-    pub(super) fn finish(&mut self, now: Time) -> Option<(PacketId, u32)> {
-        if self.next_at() > now {
-            return None;
+impl Due for Processing {
+    fn next_at(&self) -> Time {
+        self.at_hand.front().map_or(Time::NEVER, |(at, ..)| *at)
+    }
+}
+
+impl<H: Copy + Default, A> Service<H, A> for Processing {
+    /// The next packet is done.
+    fn turn(&mut self, _: Time, _: u32, _: &mut Starting, around: &mut Around<'_, H, A>) -> Turned {
+        let Some((_, id, link)) = self.at_hand.pop_front() else { return Turned::Done };
+        if around.link_table.packets.get(id).kind.is_transports() {
+            return Turned::Steps(Next::Taken(id));
         }
-        self.at_hand.pop_front().map(|(_, id, link)| (id, link))
+        around.tally.events += 1;
+        Turned::Met(id, link)
     }
 }

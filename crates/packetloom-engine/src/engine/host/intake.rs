@@ -1,7 +1,9 @@
 //! A host that takes packets more slowly than its link brings them (`fault::SlowHost`): they wait in its NIC's
 //! buffer, which is shared out as a switch's is, so that what waits too long pauses the link.
 
-use super::switch::PauseSettings;
+use super::services::{Due, Service, Turned};
+use super::{Around, Starting};
+use crate::engine::switch::PauseSettings;
 use crate::fault::Slow;
 use crate::link_message::{LinkMessage, PauseOrigin};
 use crate::narrow::narrow;
@@ -12,7 +14,7 @@ use crate::units::{Rate, Time};
 use std::collections::VecDeque;
 
 /// The NIC's buffer, and when its packets are taken.
-pub(super) struct Intake {
+pub(in crate::engine) struct Intake {
     memory: Memory,
     settings: PauseSettings,
     /// When the host is slow, and how long a byte takes it then.
@@ -42,7 +44,7 @@ pub(super) enum Arrived {
 
 impl Intake {
     /// An empty buffer.
-    pub(super) fn new(
+    pub(in crate::engine) fn new(
         memory: Memory,
         settings: PauseSettings,
         slow: Vec<Slow>,
@@ -65,18 +67,13 @@ impl Intake {
         self.slow.iter_mut().for_each(|slow| slow.shift_earlier(now, by));
     }
 
-    pub(super) fn memory(&self) -> &Memory {
+    pub(in crate::engine) fn memory(&self) -> &Memory {
         &self.memory
     }
 
     /// What waits, in the order in which it came.
-    pub(super) fn waiting(&self) -> impl Iterator<Item = PacketId> {
+    pub(in crate::engine) fn waiting(&self) -> impl Iterator<Item = PacketId> {
         self.waiting.iter().copied()
-    }
-
-    /// When there is something to do here.
-    pub(super) fn next_at(&self) -> Time {
-        self.ends.iter().map(|(at, ..)| *at).fold(self.takes_at, Time::min)
     }
 
     /// How long the host takes for a packet that it begins with now.
@@ -162,6 +159,26 @@ impl Intake {
                 self.ends.retain(|&(_, of_link, of_class)| (of_link, of_class) != (link, class));
                 self.ends.push((now + in_time, link, class));
             }
+        }
+    }
+}
+
+impl Due for Intake {
+    fn next_at(&self) -> Time {
+        self.ends.iter().map(|(at, ..)| *at).fold(self.takes_at, Time::min)
+    }
+}
+
+impl<H: Copy + Default, A> Service<H, A> for Intake {
+    /// Pauses once more, or takes what has waited until now.
+    fn turn(&mut self, now: Time, _: u32, _: &mut Starting, around: &mut Around<'_, H, A>) -> Turned {
+        if let Some((link, signals)) = self.prolong(now) {
+            around.tally.events += 1;
+            return Turned::Pauses(link, signals, None);
+        }
+        match self.take(now, &around.link_table.packets) {
+            Some((id, link, signals)) => Turned::Pauses(link, signals, Some(id)),
+            None => Turned::Done,
         }
     }
 }
