@@ -388,6 +388,10 @@ impl Holds for Cbfc {
 
     /// The first packet of a class waits for credit.
     #[inline]
+    fn waits_for_credit(&self) -> bool {
+        true
+    }
+
     fn keeps_back(&self, class: u8) -> bool {
         let class = class_in(class);
         self.waiting >> class & 1 == 1 && !self.has_credit(class)

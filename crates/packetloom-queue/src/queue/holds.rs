@@ -109,6 +109,11 @@ pub trait Holds {
         false
     }
 
+    /// Whether it keeps packets of a class back until the far end gives credit for them.
+    fn waits_for_credit(&self) -> bool {
+        false
+    }
+
     /// Whether it looks at packets that it lets pass ([`Holds::pass`]).
     #[inline]
     fn sees_passing(&self) -> bool {

@@ -91,7 +91,7 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
     /// Whether a credit that comes can be for what a transport holds back ([`Port::has_paused`]).
     pub(in crate::engine) fn holds_back_by_credit(&self) -> bool {
         let port = self.nics.as_ref().map_or(self, |nics| &nics.ports()[0]);
-        matches!(port.buffer(), Some(Buffer::Cbfc(_)))
+        port.buffer().is_some_and(Buffer::waits_for_credit)
     }
 
     /// Of the ports by which packets of a class to a host may go: whether one is free at `now`, and when the first of
