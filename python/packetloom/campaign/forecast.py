@@ -194,6 +194,18 @@ def _tried(cases: Sequence[_core.Case]) -> list[tuple[_core.Case, Expected]]:
             if cost
             for flows, cpu_s, memory, operations in [cost]
         ]
+    # By demand a trial tells of others; by background traffic, which has none, only of the same point of the grid.
+    points: defaultdict[str, list[_core.Case]] = defaultdict(list)
+    for case in cases:
+        points["" if case.demand() else _point(case)].append(case)
+    return [found for alike in points.values() for found in _by_one_trial(alike)]
+
+
+def _point(case: _core.Case) -> str:
+    return str({name: value for name, value in case.parameters.items() if name != "seed"})
+
+
+def _by_one_trial(cases: Sequence[_core.Case]) -> list[tuple[_core.Case, Expected]]:
     tried = max(cases, key=_load)
     trial = _core.Trial(tried)
     found = []
