@@ -696,6 +696,7 @@ SMALLER = {
     ],
     "planes": ["workload.arrivals.size=4MB"],
     "rails": ["workload.arrivals.size=1MB"],
+    "receivers-and-senders": ["run.duration=300us", "run.warm_up=0us", "run.seeds=2", "topology.hosts_per_leaf=13"],
     "senders-in-time": ["run.duration=400ms", "run.seeds=3"],
     "training": ["workload.arrivals.gradients=2MB", "workload.arrivals.activations=400KB"],
 }
