@@ -141,8 +141,11 @@ def numbers_text(row: ClaimRow) -> str:
             return text
     if not outside:
         return f"all {len(numbers)} in their bands"
-    known = _joined({what: numbers[what] for what in numbers if what in outside}, outside, FEW)
-    return _cut([f"{len(numbers) - len(outside)} of {len(numbers)} in their bands", *known.split("; ")])
+    count = f"{len(numbers) - len(outside)} of {len(numbers)} in their bands"
+    known = {what: numbers[what] for what in numbers if what in outside}
+    if "; **" in (text := _cut([count, *_joined(known, outside, FEW).split("; ")])) or ": **" in text:
+        return text
+    return _cut([count, *(_bold(one, outside=True) for one in _joined(known, frozenset(), 1).split("; "))])
 
 
 def _cut(parts: Sequence[str]) -> str:
