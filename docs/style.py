@@ -1,9 +1,10 @@
-"""Checks the prose of the documents: names each sentence, table cell, line and word to change."""
+"""Checks the prose of documents and descriptions: names each sentence, table cell, line and word to change."""
 
 from __future__ import annotations
 
 import re
 import sys
+import textwrap
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -56,6 +57,12 @@ def faults(text: str) -> list[Fault]:
     """What to change in a page, in order of lines."""
     found = [fault for line, block in _blocks(text) for fault in _faults_of_block(line, block)]
     return sorted(found, key=lambda fault: fault.line)
+
+
+def faults_of_text(text: str) -> list[str]:
+    """What to change in a text of no page, such as a component's description; a quoted value is a word of code."""
+    lines = textwrap.wrap(re.sub(r'"[^"\s]+"', "`value`", text), COLUMNS_OF_A_LINE, break_long_words=False)
+    return [fault.what for fault in _faults_of_block(1, lines)]
 
 
 def _blocks(text: str) -> Iterator[tuple[int, list[str]]]:

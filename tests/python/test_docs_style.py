@@ -1,6 +1,7 @@
 """The linter of the documents' prose, and the anchors that pages link to."""
 
 import importlib.util
+import json
 import re
 import subprocess
 import sys
@@ -9,6 +10,9 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+
+from packetloom import _core
+from packetloom.store.columns import TABLES, columns_of
 
 ROOT = Path(__file__).parents[2]
 
@@ -51,6 +55,27 @@ def test_pages_keep_the_rules(page: str) -> None:
 )
 def test_what_is_a_fault(text: str, lines: list[int]) -> None:
     assert [fault.line for fault in style.faults(text)] == lines
+
+
+def _descriptions() -> dict[str, str]:
+    """What `packetloom explain` says: of components, their parameters and presets, and of columns."""
+    found = {}
+    for component in json.loads(_core.registry()):
+        name = f"{component['section']} {component['kind']}"
+        found[name] = component["doc"]
+        found |= {f"{name}.{one['name']}": one["doc"] for one in (*component["params"], *component["presets"])}
+    columns = {f"{table}.{name}": text for table in TABLES for name, text in columns_of(table).items()}
+    return found | columns
+
+
+def test_descriptions_keep_the_rules() -> None:
+    wrong = {name: found for name, text in _descriptions().items() if (found := style.faults_of_text(text))}
+    assert wrong == {}
+
+
+def test_a_quoted_value_begins_a_sentence() -> None:
+    assert style.faults_of_text(f'It is one of two. "a": {"word " * 29}end. "b": {"word " * 29}end.') == []
+    assert style.faults_of_text(f"A {LONG}.") != []
 
 
 def _anchors(page: Path) -> set[str]:

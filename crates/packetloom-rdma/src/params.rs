@@ -125,7 +125,7 @@ pub const fn core(d: Defaults) -> [Param; 24] {
             "recovery",
             Kind::Choice(&["go-back-n", "irn", "none"]),
             d.recovery.0,
-            "What happens to packets beyond a loss: the receiver drops them and the sender goes back to the first missing one; or they are kept, and only what is missing is sent again (IRN, with its timeouts and its cap on packets in flight); or the receiver drops the rest of the flow, nothing is acknowledged, and nothing is sent again (none: the unreliable connection, UC, with roce and dcqcn).",
+            "What happens to packets beyond a loss. \"go-back-n\": the receiver drops them, and the sender goes back to the first missing one. \"irn\": they are kept, and only what is missing is sent again, with IRN's timeouts and its cap on packets in flight. \"none\": the unreliable connection (UC, with roce and dcqcn). The receiver drops the rest of the flow; nothing is acknowledged or sent again.",
             d.recovery.1,
         ),
         Param::value(

@@ -148,7 +148,7 @@ impl Variant for OfUec {
     const COMPONENT: Component = Component {
         section: "transport",
         kind: "uec",
-        doc: "Ultra Ethernet: packets take all paths, switches trim (queue = \"ndp\") and mark; congestion is controlled by a window at the sender (NSCC), by credit from the receiver (RCCC), or by both; sleek recovers losses where nothing is trimmed.",
+        doc: "Ultra Ethernet: packets take all paths, switches trim (queue = \"ndp\") and mark. Congestion is controlled by a window at the sender (NSCC), by credit from the receiver (RCCC), or by both. SLEEK recovers losses where nothing is trimmed.",
         source: "Ultra Ethernet specification 1.0; rules and constants as in htsim_uec",
         params: &[params::COMMON, params::UEC],
         check: params::check_uec,

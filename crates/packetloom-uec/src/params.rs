@@ -76,7 +76,7 @@ pub const COMMON: &[Param] = &[
     Param::optional(
         "base_rtt",
         Kind::Time,
-        "The round trip without queues that hosts assume; left out: the longest in the network, of a full packet and its answer; where hosts have several links, in that network into which a flow's links lead.",
+        "The round trip without queues that hosts assume. Left out: the longest in the network, of a full packet and its answer. Where hosts have several links, it is that of the network into which a flow's links lead.",
         HTSIM,
     ).acts(KNOWS_RTT),
 ];

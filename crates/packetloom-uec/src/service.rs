@@ -28,7 +28,7 @@ pub const PARAM: Param = Param {
     name: "service",
     kind: Kind::Choice(&["rud", "rod", "rudi", "uud"]),
     default: Fallback::Value("rud"),
-    doc: "The delivery service: rud, reliable and unordered, over all paths; rod, reliable and in order, by one path, going back to what is missing; rudi, reliable and unordered, each packet answered by itself, and delivered twice if it comes twice; uud, unreliable: no answers, and what is lost stays lost.",
+    doc: "The delivery service. \"rud\": reliable and unordered, over all paths. \"rod\": reliable and in order, by one path, going back to what is missing. \"rudi\": reliable and unordered, each packet answered by itself, and delivered twice if it comes twice. \"uud\": unreliable, without answers; what is lost stays lost.",
     source: "Ultra Ethernet specification 1.0, §3.5.7.1 to §3.5.7.4; when NACKs of rod go is assumed",
     acts: ALWAYS,
 };

@@ -39,7 +39,7 @@ const PARAMS: &[Param] = &[
         "bandwidth_window",
         Kind::Count(1),
         "10",
-        "The bandwidth is the greatest delivery rate of so many round trips.",
+        "The bandwidth is the greatest delivery rate of this number of round trips.",
         "draft-cardwell-iccrg-bbr-congestion-control-00 §4.1.1.3: BtlBwFilterLen, 10",
     ),
     own::min_rtt_window(

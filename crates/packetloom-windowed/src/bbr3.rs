@@ -71,7 +71,7 @@ const PARAMS: &[Param] = &[
         "probe_wait",
         Kind::Time,
         "2s",
-        "How long at least after a probe for bandwidth the next one comes; up to half as much again, by chance, and sooner where Reno would be back sooner, after as many round trips as packets are in flight.",
+        "The least time from a probe for bandwidth to the next one. Up to half of it is added at random. The next probe comes sooner where Reno would be back sooner: after as many round trips as packets are in flight.",
         "draft-ietf-ccwg-bbr-06 §5.3.3.5.3: 2 to 3 s",
     ),
     own::min_rtt_window(
@@ -194,7 +194,7 @@ impl Congestion for Bbr3Control {
     const COMPONENT: Component = Component {
         section: "transport",
         kind: "bbr3",
-        doc: "BBR, version 3: BBR whose probes for bandwidth end at a loss rate of 2 %, which then bounds what it keeps in flight; it probes every two or three seconds, or as often as Reno would be back.",
+        doc: "BBR, version 3: BBR whose probes for bandwidth end at a loss rate of 2 %, which then bounds what it keeps in flight. It probes every two or three seconds, or as often as Reno would be back.",
         source: "draft-ietf-ccwg-bbr-06",
         params: &[&core(Defaults { reacts: Reacts::Model, ..default_of() }), PARAMS],
         check,

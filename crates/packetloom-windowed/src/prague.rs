@@ -40,7 +40,7 @@ const PARAMS: &[Param] = &[
         "rtt_scaling",
         Kind::Choice(&["rate", "scalable", "additive", "none"]),
         "rate",
-        "How flows with round trips shorter than rtt_target grow. \"rate\": as fast as with a round trip of rtt_target; \"scalable\": so that a mark comes at least once in eight round trips; \"additive\": as if rtt_target were added to their round trip; \"none\": as DCTCP does.",
+        "How flows with round trips shorter than rtt_target grow. \"rate\": as fast as with a round trip of rtt_target. \"scalable\": so that a mark comes at least once in eight round trips. \"additive\": as if rtt_target were added to their round trip. \"none\": as DCTCP does.",
         "draft-briscoe-iccrg-prague-congestion-control-04 §2.4.4; Linux tcp_prague.c: rate",
     ),
     Param::value(
@@ -110,7 +110,7 @@ impl Congestion for PragueControl {
     const COMPONENT: Component = Component {
         section: "transport",
         kind: "prague",
-        doc: "Prague: DCTCP for L4S: its packets say ECT(1), receivers count marks, every unmarked packet lets the window grow, packets are paced, and flows with short round trips grow as slowly as those with long ones; needs a queue that marks.",
+        doc: "Prague: DCTCP for L4S. Its packets say ECT(1), receivers count marks, every unmarked packet lets the window grow, and packets are paced. Flows with short round trips grow as slowly as those with long ones. It needs a queue that marks.",
         source: "draft-briscoe-iccrg-prague-congestion-control-04; L4STeam/linux net/ipv4/tcp_prague.c",
         params: &[&core(Defaults { reacts: Reacts::Marks, ..default_of() }), PARAMS],
         check: check_prague,

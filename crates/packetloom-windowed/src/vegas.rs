@@ -40,7 +40,7 @@ const PARAMS: &[Param] = &[
         "variant",
         Kind::Choice(&["linux", "paper"]),
         "linux",
-        "Linux goes by the least round-trip time of a round, doubles in each round of slow start, ends it at the window that the path carries without a queue, and takes the queue as cwnd (RTT - base) / base, in whole packets. The paper goes by the round's last round-trip time, doubles in every other round, keeps the window when slow start ends, and takes the queue as cwnd (RTT - base) / RTT.",
+        "Linux uses the least round-trip time of a round, and doubles in each round of slow start. It ends slow start at the window that the path carries without a queue, and takes the queue as cwnd (RTT - base) / base, in whole packets. The paper uses the round's last round-trip time, doubles in every other round, and keeps the window when slow start ends. Its queue is cwnd (RTT - base) / RTT.",
         "Linux net/ipv4/tcp_vegas.c; Brakmo and Peterson 1995 §3.2, §3.3",
     ),
 ];

@@ -21,7 +21,7 @@ const AT: Param = Param {
     name: "at",
     kind: Kind::TimeOr(NEVER),
     default: Fallback::Value("0us"),
-    doc: "When it goes down; packets on its links are lost then, and those that are sent into them later. \"never\": it does not go down, so that a grid can compare with and without the fault.",
+    doc: "When it goes down. Packets on its links are lost then, and those that are sent into them later. \"never\": it does not go down, so that a grid can compare with and without the fault.",
     source: "packetloom",
     acts: ALWAYS,
 };

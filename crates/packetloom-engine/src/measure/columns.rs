@@ -205,7 +205,7 @@ pub const MEANINGS: &[(&str, &str)] = &[
     ("alone_ns", "What the message takes alone on an empty network, in ns; NaN if it is none"),
     (
         "link",
-        "Of the links that the message crossed, the one that was used most while it was under way, as if every flow had sent evenly from its start to its delivery; empty if it is none",
+        "Of the links that the message crossed, the one used most while it was under way, if every flow had sent evenly from its start to its delivery; empty if it is none",
     ),
     ("link_used", "The share of that link's rate that was used meanwhile"),
     ("chrome_trace", "What every rank did, for Perfetto and Chrome, as JSON"),

@@ -135,7 +135,7 @@ const ROUTINGS: &[Registered<Routing>] = &[
         component: Component {
             section: "routing",
             kind: "wcmp",
-            doc: "Weighted ECMP: a hash picks one next hop for all of a flow's packets, in proportion to the capacity of the paths through it, as far as switches know of slow or dead links; if all are equal, as ecmp does. Or in proportion to weights that are given.",
+            doc: "Weighted ECMP: a hash picks one next hop for all of a flow's packets, in proportion to the capacity of the paths through it, as far as switches know of slow or dead links. If all are equal, it is ecmp. Weights can also be given.",
             source: "WCMP, EuroSys 2014",
             params: &[&[Param::optional(
                 "weights",

@@ -40,7 +40,7 @@ pub(super) const PARAMS: &[Param] = &[
         name: "ports",
         kind: Written::Choice(&["pair", "host"]),
         default: Fallback::Value("pair"),
-        doc: "With hash = \"hpcc-ns3\": what source ports count, from 10000 on. \"pair\": the flows of a pair of hosts, all to one destination port. \"host\": the flows from a host, while destination ports count those to a host, in the order in which they start.",
+        doc: "With hash = \"hpcc-ns3\": what source ports count, from 10000 on. \"pair\": the flows of a pair of hosts, all to one destination port. \"host\": the flows from a host, in the order in which they start; destination ports count those to a host.",
         source: "HPCC's ns-3 simulator: pair; ConWeave's: host",
         acts: OF_NS3,
     },

@@ -228,7 +228,7 @@ pub(super) const COMMON_PARAMS: &[Param] = &[
         name: "switch_delays",
         kind: Kind::List(&Kind::Time),
         default: Fallback::Absent,
-        doc: "The same layer by layer, from the hosts inwards, where layers differ.",
+        doc: "The switch_delay of each layer of switches, from the hosts inwards, where layers differ.",
         source: "packetloom",
         acts: ALWAYS,
     },
@@ -312,7 +312,7 @@ const WHOLE_NS: Param = Param {
     name: "whole_ns",
     kind: Kind::Flag,
     default: Fallback::Value("false"),
-    doc: "Round what a packet takes on a link down to whole nanoseconds, as ns-3 does where its clock counts these: a link of 100 Gb/s is then up to 1 % too fast, one of 400 Gb/s up to 5 %.",
+    doc: "Round a packet's time on a link down to whole nanoseconds, as ns-3's clock does. A link of 100 Gb/s is then up to 1 % too fast, one of 400 Gb/s up to 5 %.",
     source: "HPCC's ns-3 simulator; packetloom: picoseconds",
     acts: ALWAYS,
 };

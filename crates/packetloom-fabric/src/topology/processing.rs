@@ -43,7 +43,7 @@ pub const COMPONENTS: &[Component] = &[
         kind: "fixed",
         doc: "The same time for every packet, added to host_delay.",
         source: "packetloom",
-        params: &[&[time("time", Required, "What each packet takes.")]],
+        params: &[&[time("time", Required, "The time that each packet takes.")]],
         check: |values| check_longest(values, "time"),
     },
     Component {

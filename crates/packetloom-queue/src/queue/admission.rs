@@ -19,7 +19,7 @@ pub(super) const ADMITS: Param = Param {
     name: "admits",
     kind: Kind::Choice(&[WHAT_FITS, UNTIL_FULL]),
     default: Fallback::Value(WHAT_FITS),
-    doc: "Which packets join the queue: \"what-fits\", those that fit into the rest of the capacity; or, with a capacity in bytes, \"until-full\", any packet while less than the capacity waits, so that the last one may exceed it.",
+    doc: "Which packets join the queue. \"what-fits\": those that fit into the rest of the capacity. \"until-full\", with a capacity in bytes: any packet while less than the capacity waits, so that the last one may exceed it.",
     source: "packetloom; \"until-full\": ns-2's RED (red.cc)",
     acts: ALWAYS,
 };

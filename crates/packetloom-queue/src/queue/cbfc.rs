@@ -50,7 +50,7 @@ const COMPONENT: Component = Component {
                 name: "credit_size",
                 kind: Kind::Bytes,
                 default: Fallback::Value("128B"),
-                doc: "How much a credit is. A packet takes a whole number of them.",
+                doc: "Bytes of a credit. A packet takes a whole number of credits.",
                 source: "SAI: SENDER_CREDIT_SIZE, 128 B",
                 acts: ALWAYS,
             },

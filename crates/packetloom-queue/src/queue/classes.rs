@@ -65,7 +65,7 @@ const COMPONENT: Component = Component {
             name: "ties",
             kind: Kind::Choice(&["any", "ns-3"]),
             default: Fallback::Value("any"),
-            doc: "Of packets that reach a switch at the same instant, which goes first: that of a different link each time, or, to replay ns-3, the longest, and then that of the link whose last packet came longest ago.",
+            doc: "Which of several packets that reach a switch at the same instant goes first. That of a different link each time; or, to replay ns-3, the longest, and then that of the link whose last packet came longest ago.",
             source: "ns-3: events of the same time happen in the order in which they were scheduled",
             acts: ALWAYS,
         },

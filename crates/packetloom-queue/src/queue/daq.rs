@@ -30,7 +30,7 @@ const QUERIES: &[Needs] = &[Needs::That(
 const COMPONENT: Component = Component {
     section: "queue",
     kind: "daq",
-    doc: "DAQ: flows with a near deadline before those with a far one, both by weight beside flows without; a port sends data only as far as the next switch has given it credit, so nothing is lost. For transports whose priority is the time left to the deadline.",
+    doc: "DAQ: flows with a near deadline before those with a far one, both by weight beside flows without. A port sends data only as far as the next switch has given it credit, so nothing is lost. For transports whose priority is the time left to the deadline.",
     source: "DAQ, §II",
     params: &[&[
         Param {

@@ -38,7 +38,7 @@ const COMPONENT: Component = Component {
             name: "drops",
             kind: Kind::Choice(&["lowest", "large-enough"]),
             default: Fallback::Value("lowest"),
-            doc: "What is dropped for an arrival that does not fit: the packets with the lowest priorities, until the rest fits; or a single packet, that of the lowest priority among those large enough to make room alone.",
+            doc: "What is dropped for an arrival that does not fit. Either the packets with the lowest priorities, until the rest fits; or a single packet, that of the lowest priority among those large enough to make room alone.",
             source: "pFabric §2.2: the packet with the lowest priority is dropped; its ns-2 code (drop-tail.cc): \"large-enough\"",
             acts: ALWAYS,
         },

@@ -20,7 +20,7 @@ pub const PARAM: Param = Param {
     name: "connections",
     kind: Kind::Component("queue-pairs"),
     default: Fallback::Value("open"),
-    doc: "What a flow runs on: a queue pair that is connected already and has carried nothing, one that a handshake connects, one left by earlier flows between the two hosts, or one that all flows from one host to the other share in turn.",
+    doc: "What a flow runs on: a queue pair that is connected already and has carried nothing (open), or one that a handshake connects (fresh). Or one left by earlier flows between the two hosts (pool), or one that all flows from one host to the other share in turn (in-order).",
     source: "packetloom (HPCC's simulator: open)",
     acts: ALWAYS,
 };
@@ -71,7 +71,7 @@ pub const COMPONENTS: &[Component] = &[
     Component {
         section: "queue-pairs",
         kind: "pool",
-        doc: "A flow takes an idle queue pair between its two hosts, and continues with the state of its congestion control, its pace and its turn at the NIC; timers of the congestion control have gone on meanwhile. Where none is idle it connects another, which stays.",
+        doc: "A flow takes an idle queue pair between its two hosts, and continues with the state of its congestion control, its pace and its turn at the NIC. Timers of the congestion control have gone on meanwhile. Where none is idle it connects another, which stays.",
         source: "packetloom: state is a queue pair's, and no source has a rule that resets it after a pause; HPCC's simulator: DCQCN's timers run while nothing is sent, too",
         params: &[pool::PARAMS, HANDSHAKE],
         check: check_timeouts,
@@ -79,13 +79,13 @@ pub const COMPONENTS: &[Component] = &[
     Component {
         section: "queue-pairs",
         kind: "in-order",
-        doc: "All flows from one host to another are messages of one queue pair, which is connected already: they follow each other on the wire in the order in which they began, without waiting for acknowledgements, within one window and under one congestion control.",
+        doc: "All flows from one host to another are messages of one queue pair, which is connected already. They follow each other on the wire in the order in which they began, without waiting for acknowledgements. They share one window and one congestion control.",
         source: "InfiniBand specification vol. 1, chapters 9 and 10: a queue pair's send queue is executed in order",
         params: &[&[Param {
             name: "queue_pairs",
             kind: Kind::Count(1),
             default: Fallback::Value("1"),
-            doc: "Or of so many, to which flows are dealt in turn: one queue pair knows nothing of another, each has its own window, congestion control and path.",
+            doc: "How many queue pairs there are from a host to another; flows are dealt to them in turn. Each has its own window, congestion control and path.",
             source: "perftest: --qp; NCCL: NCCL_IB_QPS_PER_CONNECTION, one message to each in turn",
             acts: ALWAYS,
         }]],

@@ -110,7 +110,7 @@ impl Control for PowerControl {
     const COMPONENT: Component = Component {
         section: "transport",
         kind: "powertcp",
-        doc: "PowerTCP: switches write their queues and the bytes that arrived into packets; senders keep the power (queue plus bandwidth-delay product, times the rate of arrivals) of the most loaded link at that of a full link without a queue. Its packets have 42 B more than other RDMA packets, and its ACKs 28 B.",
+        doc: "PowerTCP: switches write their queues and the bytes that arrived into packets. Power is queue plus bandwidth-delay product, times the rate of arrivals. Senders keep that of the most loaded link at that of a full link without a queue. Its packets have 42 B more than other RDMA packets, and its ACKs 28 B.",
         source: "PowerTCP (NSDI 2022)",
         params: &[
             &core(Defaults {

@@ -47,7 +47,7 @@ pub const PARAMS: &[Param] = &[
         name: "variant",
         kind: Holds::Choice(&["paper", "yapsdc"]),
         default: Fallback::Value("paper"),
-        doc: "The paper's packets and levels, or those of the authors' simulator: there every data packet is sent at full size, its class depends on its flow's size in powers of 7 packets rather than on the token, and a sender's tokens go by age unless a later one has both a better level and less left of its flow.",
+        doc: "The paper's packets and levels, or those of the authors' simulator. There every data packet is sent at full size, and its class depends on its flow's size in powers of 7 packets rather than on the token. A sender uses its oldest token, unless a later one has both a better level and less left of its flow.",
         source: "dcPIM (SIGCOMM 2022); Terabit-Ethernet/dcPIM, simulator/: PimFlow::send, DCExpParams::packet_priority, PimTokenComparator",
         acts: ALWAYS,
     },
@@ -65,7 +65,7 @@ pub const PARAMS: &[Param] = &[
         "channels",
         1,
         "4",
-        "Channels of a host: so many peers it may be matched with at once, each over this part of its link (k).",
+        "Channels of a host (k): how many peers it may be matched with at once, each over an equal part of its link.",
         "dcPIM (SIGCOMM 2022): 4; the authors' simulator: pim_k",
     ),
     number(
@@ -86,7 +86,7 @@ pub const PARAMS: &[Param] = &[
         "sorted_rounds",
         0,
         "1",
-        "In so many first rounds of a matching hosts choose the flows with the least left; in the others, any.",
+        "In how many first rounds of a matching hosts choose the flows with the least left; in the others, any.",
         "dcPIM (SIGCOMM 2022); the authors' simulator: pim_select_min_iters, whose rounds count from 1",
     ),
     Param {

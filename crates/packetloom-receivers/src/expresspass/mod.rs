@@ -55,7 +55,7 @@ impl Scheme for ExpressPass {
     const COMPONENT: Component = Component {
         section: "transport",
         kind: "expresspass",
-        doc: "ExpressPass: receivers send credits, and senders a packet for each; ports drop credits for which the link back has no room, and receivers go by the share that is lost. The workload's classes go unused.",
+        doc: "ExpressPass: receivers send credits, and senders a packet for each. Ports drop credits for which the link back has no room, and receivers set their rates by the share that is lost. The workload's classes are not used.",
         source: "ExpressPass (SIGCOMM 2017); the authors' ns-2 (kaist-ina/ns2-xpass, xpass/xpass.cc)",
         params: &[config::PARAMS],
         check: config::check,

@@ -99,7 +99,7 @@ pub const PARAMS: &[Param] = &[
         name: "aeolus",
         kind: Holds::Flag,
         default: Fallback::Value("false"),
-        doc: "Aeolus, for switches that do not trim: queues drop packets of the first window before others (aqm = \"selective-drop\" of egress), a probe goes behind them, and for each that is missing when it comes a pull is owed.",
+        doc: "Aeolus, for switches that do not trim: queues drop packets of the first window before others (aqm = \"selective-drop\" of egress). A probe follows them, and for each that is missing when it comes a pull is owed.",
         source: "Aeolus (SIGCOMM 2020), its abstract and what is known of it; that the probe alone tells of losses, as packets take many paths, and that earlier pulls in vain are void then: packetloom",
         acts: ALWAYS,
     },

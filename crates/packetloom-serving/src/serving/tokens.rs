@@ -27,7 +27,7 @@ pub const LOGNORMAL: Component = Component {
     params: &[&[
         required("median", Kind::Count(1), "Half are shorter."),
         required("sigma", Kind::Number(0.0, 10.0), "The standard deviation of the natural logarithm."),
-        required("most", Kind::Count(1), "What would be longer is as long as this: the model's context."),
+        required("most", Kind::Count(1), "Longer draws are cut to this: the model's context."),
     ]],
     check: check_most,
 };

@@ -67,7 +67,7 @@ pub const COMPONENTS: &[Component] = &[
                     "idle_restart",
                     Kind::Choice(&["rfc2861", "rfc5681", "initial-window", "each-flow", "never"]),
                     "rfc2861",
-                    "What happens to the window of a connection that has sent nothing for longer than its retransmission timeout. \"rfc2861\": it is halved for each timeout that has passed, and ssthresh keeps at least three quarters of it. \"rfc5681\": it becomes the initial window, if that is less; \"initial-window\": in any case. \"each-flow\": it becomes the initial window at every flow's start, however short the pause. \"never\": it stays.",
+                    "What happens to the window of a connection that has sent nothing for longer than its retransmission timeout. \"rfc2861\": it is halved for each timeout that has passed, and ssthresh keeps at least three quarters of it. \"rfc5681\": it becomes the initial window, if that is less. \"initial-window\": in any case. \"each-flow\": it becomes the initial window at every flow's start, however short the pause. \"never\": it stays.",
                     "RFC 2861 §3.1; RFC 5681 §4.1; ns-2's FullTcp: initial-window; pFabric's ns-2 code: each-flow",
                 ),
                 SYN_RTO,

@@ -69,7 +69,7 @@ impl Congestion for Pace {
     const COMPONENT: Component = Component {
         section: "transport",
         kind: "flowtune",
-        doc: "Flowtune: an allocator, which is a host, is notified as flowlets start and end, works out their rates every 10 us, and sends those that have changed; flows pace themselves by them, and are TCP's until the first arrives.",
+        doc: "Flowtune: an allocator, which is a host, is notified as flowlets start and end. It computes their rates every 10 us, and sends those that have changed. Flows pace themselves by them, and are TCP's until the first arrives.",
         source: "Flowtune (NSDI 2017) §4-§6; TCP as transport tcp has it",
         params: &[&core(DEFAULTS), PARAMS],
         check,

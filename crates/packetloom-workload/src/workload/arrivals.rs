@@ -122,8 +122,7 @@ pub const COMPONENTS: &[Component] = &[
         kind: "hpcc",
         doc: "The flows of a flow.txt of the HPCC or ConWeave simulator: their number, then a line each: \
               src dst pg dport size_bytes start_s, in order of start; ConWeave's have no dport. Nodes are numbered as in \
-              the topology's file; the priority group is the traffic class. Only a routing with hash = \"hpcc-ns3\" goes \
-              by destination ports.",
+              the topology's file; the priority group is the traffic class. Only a routing with hash = \"hpcc-ns3\" uses destination ports.",
         source: "HPCC's ns-3 simulator; ConWeave's",
         params: &[&[Param {
             name: "file",

@@ -70,7 +70,7 @@ pub const COMPONENT: Component = Component {
                 name: "compute",
                 kind: Kind::Time,
                 default: Default("0us"),
-                doc: "What a rank computes in a layer between the two exchanges.",
+                doc: "Computing time of a rank in a layer, between the two exchanges.",
                 source: "packetloom",
                 acts: ALWAYS,
             },

@@ -11,9 +11,7 @@ use crate::spec::{ALWAYS, Complaint, Component, Kind, Param, Values};
 pub const COMPONENT: Component = Component {
     section: "arrivals",
     kind: "kv-cache",
-    doc: "Key-value caches go from the ranks that process prompts, which come first, to those that generate answers: \
-          each prefill rank computes one prompt after the other and sends what it computed while it computes the \
-          next. Its prompts go to the decode ranks in turn; the first prompt of the n-th prefill rank goes to the n-th decode rank.",
+    doc: "Key-value caches go from the ranks that process prompts, which come first, to those that generate answers. Each prefill rank computes one prompt after the other, and sends what it computed while it computes the next. Its prompts go to the decode ranks in turn; the first prompt of the n-th prefill rank goes to the n-th decode rank.",
     source: "DistServe, OSDI 2024; draft-calabria-bmwg-ai-fabric-inference-bench",
     params: &[
         &[
@@ -61,7 +59,7 @@ pub const COMPONENT: Component = Component {
                 name: "prefill_time",
                 kind: Kind::Time,
                 default: Default("0us"),
-                doc: "What a prompt takes to process.",
+                doc: "Computing time of a prompt.",
                 source: "packetloom",
                 acts: ALWAYS,
             },
@@ -69,7 +67,7 @@ pub const COMPONENT: Component = Component {
                 name: "decode_time",
                 kind: Kind::Time,
                 default: Default("0us"),
-                doc: "What the first token of an answer takes once the keys and values are there.",
+                doc: "Computing time of an answer's first token, once the keys and values have arrived.",
                 source: "packetloom",
                 acts: ALWAYS,
             },

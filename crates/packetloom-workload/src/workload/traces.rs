@@ -113,7 +113,7 @@ pub const CHAKRA: Component = Component {
                 name: "missing",
                 kind: Kind::Choice(&["refuse", "drop"]),
                 default: Default("refuse"),
-                doc: "What becomes of dependencies on nodes that are not there.",
+                doc: "How dependencies on missing nodes are treated.",
                 source: "packetloom",
                 acts: ALWAYS,
             },
@@ -121,8 +121,7 @@ pub const CHAKRA: Component = Component {
                 name: "repair",
                 kind: Kind::Choice(&["refuse", "chain-streams", "keep"]),
                 default: Default("refuse"),
-                doc: "What becomes of GPU nodes that nothing depends on though their stream goes on: they are refused; or \
-                      each node depends on the one before it on its stream; or they are left alone.",
+                doc: "How GPU nodes are treated on which nothing depends although their stream continues. They are refused; or each node depends on the one before it on its stream; or they are left alone.",
                 source: "Chakra's issue 215",
                 acts: ALWAYS,
             },

@@ -110,9 +110,7 @@ pub const RUN: Component = Component {
             "warm_up",
             Kind::TimeOr("auto"),
             Fallback::Value("0us"),
-            "Flows that start before this are not measured. \"auto\": the time in which queues settle at the case's load, \
-             by Odoni and Roth's formula, but no more than a third of the time for which flows arrive; the same for all \
-             schemes and seeds, and recorded as warm_up_ns.",
+            "Flows that start before this are not measured. \"auto\": the time in which queues settle at the case's load, by Odoni and Roth's formula, but at most a third of the time for which flows arrive. It is the same for all schemes and seeds, and recorded as warm_up_ns.",
         ),
         param(
             "cool_down",

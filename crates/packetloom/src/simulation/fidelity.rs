@@ -132,7 +132,7 @@ pub const FIDELITY_COMPONENTS: &[Component] = &[
             name: "collectives",
             kind: Kind::Choice(&["messages", "whole"]),
             default: Fallback::Value("messages"),
-            doc: "How collective operations of jobs are carried out: message by message; or as wholes, whose messages go at one pace stage by stage and have no rows, where the ranks are in one stage at a time and all messages between two hosts take the same way (rings, halving and doubling, all-to-all, hierarchical ones; not trees). That takes less by far, and is further off where ranks begin apart or a link holds some of them back.",
+            doc: "How collective operations of jobs are simulated: message by message, or as wholes. A whole's messages share one pace in each stage, and have no rows. That needs ranks in one stage at a time, and one path for all messages between two hosts: rings, halving and doubling, all-to-all, hierarchical ones, not trees. It takes much less time, and is less accurate where ranks begin apart or a link holds some of them back.",
             source: "packetloom",
             acts: ALWAYS,
         }]],

@@ -61,7 +61,7 @@ pub(super) const WAY: Registered<Way> = Registered {
                     name: "explore_first",
                     kind: Kind::Count(0),
                     default: Fallback::Value("0"),
-                    doc: "As a flow begins, this many packets draw theirs, whatever came back by then.",
+                    doc: "How many packets of a new flow draw their entropies at random, even if acknowledged ones could be reused.",
                     source: "htsim_uec: 0; REPS: the packets of a bandwidth-delay product",
                     acts: ALWAYS,
                 },

@@ -89,7 +89,7 @@ const COMPONENT: Component = Component {
             "overload",
             Kind::Choice(&["drop", "mark"]),
             "drop",
-            "What happens once p' would mark all L4S packets: these, and classic packets that could be marked, are dropped with the probability p'^2; or p' rises no further, and queues grow until the buffer is full.",
+            "What happens once p' would mark all L4S packets. Either these, and classic packets that could be marked, are dropped with the probability p'^2; or p' rises no further, and queues grow until the buffer is full.",
             "RFC 9332 §4.2.3, Appendix A.2; Linux: drop_on_overload, overflow",
         ),
     ]],

@@ -38,7 +38,7 @@ const COMPONENT: Component = Component {
             "beta",
             Kind::Number(0.0, 1_000_000.0),
             "1.25",
-            "The same for each second that it has grown since the last correction.",
+            "By how much the probability is corrected for each second that the delay has grown since the last correction.",
             "RFC 8033 §4.2: 1 + 1/4",
         ),
         Param::value(

@@ -46,7 +46,7 @@ const PAPER: &[Needs] = &[Needs::Is("variant", &["paper"])];
 const COMPONENT: Component = Component {
     section: "queue",
     kind: "bfc",
-    doc: "Backpressure Flow Control: a flow that is active at a switch's port has one of a few queues there, and once too much waits in it, the queue at the hop before is paused that the flow comes from. Queues take turns. Class 0 goes first and is never paused. At a host, it is the NIC, whose flows are paused one by one (transport = \"bfc\").",
+    doc: "Backpressure Flow Control: a flow that is active at a switch's port has one of a few queues there. Once too much waits in it, the queue at the hop before is paused that the flow comes from. Queues take turns. Class 0 goes first and is never paused. At a host, it is the NIC, whose flows are paused one by one (transport = \"bfc\").",
     source: "BFC (NSDI 2022)",
     params: &[&[
         Param::value(

@@ -15,7 +15,7 @@ use crate::units::{Rate, Time};
 pub(super) const COMPONENT: Component = Component {
     section: "buffer",
     kind: "abm",
-    doc: "A buffer that all ports of a switch share, queue by queue of their schedulers: a queue may grow to alpha times what is free, divided by how many queues of its class are congested at the switch, and times its share of its link. Hosts' ports do not use it.",
+    doc: "A buffer that all ports of a switch share, queue by queue of their schedulers. A queue may grow to alpha times what is free, divided by how many queues of its class are congested at the switch, and times its share of its link. Hosts' ports do not use it.",
     source: "ABM, SIGCOMM 2022",
     params: &[&[
         super::buffer::SIZE,

@@ -23,7 +23,7 @@ pub use pipeline::Egress;
 const COMPONENT: Component = Component {
     section: "queue",
     kind: "egress",
-    doc: "A port put together of parts. A packet that comes is admitted by the buffer and judged by the AQM, and joins a queue of the scheduler; when the line is free, flow control says which queues may send, the scheduler which of them does, and the AQM judges what leaves. The AQM has a state for each queue of the scheduler: the port, a class, or a flow.",
+    doc: "A port put together of parts. A packet that comes is admitted by the buffer and judged by the AQM, and joins a queue of the scheduler. When the line is free, flow control says which queues may send, the scheduler which of them does, and the AQM judges what leaves. The AQM has a state for each queue of the scheduler: the port, a class, or a flow.",
     source: "packetloom; RFC 7567 §1: buffer management and scheduling",
     params: &[&[
         Param {
@@ -46,7 +46,7 @@ const COMPONENT: Component = Component {
             name: "buffer",
             kind: Kind::Component("buffer"),
             default: Fallback::Value("private"),
-            doc: "What may wait.",
+            doc: "Which packets are admitted, and how much may wait.",
             source: "packetloom",
             acts: ALWAYS,
         },

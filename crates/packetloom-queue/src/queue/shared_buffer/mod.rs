@@ -43,7 +43,7 @@ const COMPONENT: Component = Component {
             name: "ties",
             kind: Kind::Choice(&["rotate", "ns-3"]),
             default: Fallback::Value("rotate"),
-            doc: "Of packets that arrive at a switch at the same instant, which goes first: each link's in turn, or, to replay ns-3, the order in which its events were scheduled: the longest packet, then the one that its host planned first, or by what had been planned first, then that of the link whose last packet came longest ago.",
+            doc: "Which of several packets that arrive at a switch at the same instant goes first. Each link's in turn; or, to replay ns-3, the order in which its events were scheduled. That is the longest packet, then the one that its host planned first (or by what had been planned first), then that of the link whose last packet came longest ago.",
             source: "packetloom; real switches serve their ports in turn",
             acts: ALWAYS,
         }],

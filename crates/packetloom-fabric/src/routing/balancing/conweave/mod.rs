@@ -23,14 +23,14 @@ pub const ROUTING: Registered<Routing> = Registered {
     component: Component {
         section: "routing",
         kind: "conweave",
-        doc: "ConWeave: the switch of the sender probes the path of each flow of data every round trip, and moves the flow to another if no answer comes in time; the switch of the receiver puts packets back into order. Other packets take per-flow ECMP.",
+        doc: "ConWeave: the switch of the sender probes the path of each flow of data every round trip, and moves the flow to another if no answer comes in time. The switch of the receiver puts packets back into order. Other packets take per-flow ECMP.",
         source: "ConWeave, SIGCOMM 2023, §3; its ns-3 simulator, conweave-routing.cc",
         params: &[
             &[
                 Param::optional(
                     "base_rtt",
                     Kind::Time,
-                    "A probe's round trip between the switches of two hosts on an empty network; left out: computed from the links of the path, there for the size of the packet that is the probe, and back for that of the answer.",
+                    "A probe's round trip between the switches of two hosts on an empty network. Left out: computed from the links of the path, there for the size of the packet that is the probe, and back for that of the answer.",
                     "packetloom; ConWeave's ns-3 simulator: 1 us for each link there and back, its delay alone",
                 ),
                 Param::value(

@@ -30,9 +30,7 @@ const PARAMS: &[Param] = &[
         name: "mode",
         kind: Kind::Choice(&["packets", "tuner"]),
         default: Default("packets"),
-        doc: "\"packets\": channels send their chunks in slices, and at most eight steps of a connection are under way; \
-              by rings, trees, switches in servers that reduce (the topology's reduction), and pairs in the library's order. \"tuner\": an operation takes what the cost model says, from the moment when its last rank has begun; \
-              nothing is sent. All-to-all and sends are not in the model, and are refused.",
+        doc: "\"packets\": channels send their chunks in slices, with at most eight steps of a connection under way. Operations use rings, trees, switches in servers that reduce (the topology's reduction), and pairs in the library's order. \"tuner\": nothing is sent. An operation takes the cost model's time from the moment when its last rank has begun. All-to-all and sends are not in the model, and are refused.",
         source: "NCCL 2.30.7, src/enqueue.cc: calcCollChunking; src/graph/tuning.cc: ncclTopoGetAlgoTime",
         acts: ALWAYS,
     },
@@ -167,8 +165,7 @@ const PARAMS: &[Param] = &[
         name: "clear_to_send",
         kind: Kind::Flag,
         default: Default("false"),
-        doc: "A receiver on another server grants each buffer by a message of 64 B, once what was in it is passed on; the \
-              first eight steps of an operation are there. false: a buffer is free again when its message is acknowledged.",
+        doc: "A receiver on another server grants each buffer by a message of 64 B, once its content is passed on. The first eight steps of an operation are granted before it. If false, a buffer is free again when its message is acknowledged.",
         source: "NCCL 2.30.7, src/transport/net_ib: the FIFO that a receiver writes into its sender's memory",
         acts: &[PACKETS],
     },
