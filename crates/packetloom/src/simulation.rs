@@ -508,7 +508,7 @@ impl Setting {
     /// The outcome, except for what only an engine knows; `statuses`: of unfinished flows, if senders report any.
     fn outcome(self, collector: Collector, statuses: &[FlowStatus], tally: Tally) -> Outcome {
         let (started, finished) = (collector.started(), collector.finished());
-        let mut flows = collector.into_rows();
+        let mut flows = collector.into_rows(&self.topology);
         let mut warnings = self.topology.notes.clone();
         warnings.extend(unfinished(&flows, statuses, &self.faults, &self.topology));
         let foreground = || flows.iter().filter(|row| row.measured);

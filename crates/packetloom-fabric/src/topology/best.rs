@@ -3,7 +3,8 @@
 use super::{Forwarding, Link, Topology};
 use crate::flow::HostId;
 use crate::packet::Format;
-use crate::units::Time;
+use crate::units::{Rate, Time};
+use std::collections::BTreeSet;
 
 /// From the first byte leaving the sender to the last byte reaching the receiver, with the sender's link always
 /// busy.
@@ -30,6 +31,46 @@ pub fn best_fct(topology: &Topology, format: Format, src: HostId, dst: HostId, s
         last_ready = last_ready.max(link_is_free) + hop.until_ready(last);
     }
     last_ready
+}
+
+/// The same with packets spread evenly over the source's links that lead to the destination by paths which share no
+/// last link and are as fast as the best. That is how soon a host with several links can be done.
+pub fn best_fct_over_links(
+    topology: &Topology,
+    format: Format,
+    (src, dst): (HostId, HostId),
+    size_bytes: u64,
+) -> Time {
+    let packets = format.packets(size_bytes);
+    let links = links_alike(topology, src, dst);
+    let most = packets.div_ceil(links);
+    // The fullest link has the last packet, which may be short, if no other has as many.
+    let last = if packets % links == 1 || links == 1 {
+        size_bytes - (packets - 1) * format.mss_bytes
+    } else {
+        format.mss_bytes
+    };
+    best_fct(topology, format, src, dst, (most - 1) * format.mss_bytes + last)
+}
+
+/// How many of its links a host can use at once to reach another on paths like the best.
+fn links_alike(topology: &Topology, src: HostId, dst: HostId) -> u64 {
+    let first = topology.nodes[src as usize].ports.start;
+    let Some(routes) = topology.routes().filter(|_| topology.nodes[src as usize].ports.len() > 1) else {
+        return 1;
+    };
+    let kind = |path: &[usize]| -> Vec<(Rate, Time)> {
+        path.iter().map(|&link| (topology.links[link].rate, topology.links[link].latency)).collect()
+    };
+    let best = kind(&topology.path(src, dst));
+    let last = |way: &u32| {
+        let link = (first + way) as usize;
+        let path: Vec<usize> =
+            std::iter::once(link).chain(topology.path(topology.links[link].dst, dst)).collect();
+        path.last().copied().filter(|_| kind(&path) == best)
+    };
+    let lasts: BTreeSet<usize> = routes.to(src, dst).iter().filter_map(last).collect();
+    lasts.len().max(1) as u64
 }
 
 /// The hops from one host to another.
@@ -69,6 +110,41 @@ impl Hop<'_> {
                 self.takes(seen) + self.link.latency + waits
             }
             _ => self.takes(bytes) + self.link.latency,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FORMAT: Format = Format { mss_bytes: 1_460, header_bytes: 40 };
+
+    fn planes(planes: u64) -> Topology {
+        let counts =
+            [("servers", 4), ("accelerators", 1), ("servers_per_rail_switch", 2), ("planes", planes)];
+        Topology::of_counts("rail-optimised", &counts)
+    }
+
+    #[test]
+    fn packets_go_over_all_links_at_once() {
+        let topology = planes(4);
+        let one = |bytes| best_fct(&topology, FORMAT, 0, 3, bytes);
+        let all =
+            |packets: u64, last| best_fct_over_links(&topology, FORMAT, (0, 3), (packets - 1) * 1_460 + last);
+        // Each link has one packet at most, the last of which is the shortest.
+        assert_eq!((all(1, 100), all(4, 100), all(4, 1_460)), (one(100), one(1_460), one(1_460)));
+        // The first link has two, of which the second is the last of all; then others have two, too.
+        assert_eq!((all(5, 100), all(6, 100), all(8, 1)), (one(1_560), one(2_920), one(2_920)));
+        assert_eq!(all(400, 1_460), one(100 * 1_460));
+    }
+
+    #[test]
+    fn a_host_with_one_link_has_one() {
+        let topology = planes(1);
+        for bytes in [1, 1_460, 1_461, 1_000_000] {
+            let all = best_fct_over_links(&topology, FORMAT, (0, 3), bytes);
+            assert_eq!(all, best_fct(&topology, FORMAT, 0, 3, bytes));
         }
     }
 }

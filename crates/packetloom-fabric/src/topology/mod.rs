@@ -26,7 +26,7 @@ mod star;
 #[doc(hidden)]
 pub mod testing;
 
-pub use best::{Hop, best_fct, hops};
+pub use best::{Hop, best_fct, best_fct_over_links, hops};
 pub use known_rates::{KnownRates, shifted_earlier};
 pub use link::{Forwarding, SLOWEST};
 pub use processing::{MessageCosts, Processing};
