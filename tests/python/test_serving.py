@@ -201,10 +201,64 @@ def test_what_has_no_meaning_for_requests_is_refused(run: dict[str, Any], messag
         packetloom.run(ONE | {"run": run})
 
 
-def test_it_is_the_only_source() -> None:
-    other = {"arrivals": "at-once", "sizes": {"kind": "constant", "size": "1KB"}}
-    with pytest.raises(packetloom.PacketloomError, match="the only source"):
-        packetloom.run(ONE | {"workload": [*ONE["workload"], other]})
+def beside(*others: dict[str, Any], **keys: Any) -> dict[str, Any]:
+    made = with_arrivals(**MANY | {"all_reduce": "in-times"})
+    return made | {"workload": [*made["workload"], *others]} | keys
+
+
+POISSON: dict[str, Any] = {
+    "arrivals": {"kind": "poisson", "rate_per_second": 40_000.0},
+    "sizes": {"kind": "constant", "size": "1MB"},
+}
+
+
+def test_background_flows_take_their_part_of_the_network() -> None:
+    alone = requests(beside())
+    results = packetloom.run(beside(POISSON | {"background": True}))
+    table, flows = results.to_polars("requests"), results.to_polars("flows")
+    assert table.height == 60
+    assert not table["latency_ns"].is_nan().any()
+    assert table["source"].unique().to_list() == [0]
+    assert table["network_ns"].to_numpy().sum() > 1.2 * alone["network_ns"].to_numpy().sum()
+    assert table["free_ttft_ns"].to_list() == alone["free_ttft_ns"].to_list()
+    background = flows.filter(pl.col("source") == 1)
+    # The case ends with its last token, whatever is under way.
+    last = (table["arrival_ns"] + table["latency_ns"]).to_numpy().max()
+    assert 0 < background["start_ns"].to_numpy().max() <= last
+    assert not background["measured"].any()
+
+
+def test_flows_by_the_clock_end_too() -> None:
+    others = POISSON | {"flows": 3000}
+    results = packetloom.run(beside(others))
+    flows = results.to_polars("flows")
+    counts = dict(flows.group_by("source").len().iter_rows())
+    assert counts[1] == 3000
+    assert flows["flow_id"].to_list() == list(range(flows.height)), "messages are numbered after the other flows"
+    assert not flows["fct_ns"].is_nan().any()
+    assert not results.to_polars("requests")["latency_ns"].is_nan().any()
+    assert flows["start_ns"].to_numpy().max() > 60e6
+    listed = packetloom.run(beside(POISSON, run={"duration": "5ms"})).to_polars("flows")
+    assert 100 < listed.filter(pl.col("source") == 1).height < 300
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"arrivals": "closed", "sizes": {"kind": "constant", "size": "1KB"}, "background": True},
+        {"arrivals": {"kind": "collective", "operation": "all-reduce", "size": "1MB", "ranks": 4}},
+        POISSON | {"flows": 10, "pattern": {"kind": "incast", "fan_in": 2, "query": "64B"}},
+    ],
+)
+def test_other_sources_must_start_by_the_clock(other: dict[str, Any]) -> None:
+    message = "workload[0].arrivals: beside requests are only flows that start by the clock"
+    with pytest.raises(packetloom.PacketloomError, match=re.escape(message)):
+        packetloom.run(beside(other))
+
+
+def test_there_is_one_source_of_requests() -> None:
+    with pytest.raises(packetloom.PacketloomError, match="one source of requests"):
+        packetloom.run(ONE | {"workload": ONE["workload"] * 2})
 
 
 def test_what_is_not_over_is_said() -> None:

@@ -143,7 +143,7 @@ impl<'p> Cluster<'p> {
             waiting: VecDeque::new(),
             alarms: BinaryHeap::new(),
             messages: BTreeMap::new(),
-            next_message: 0,
+            next_message: plan.like.id,
         }
     }
 
@@ -157,6 +157,11 @@ impl<'p> Cluster<'p> {
     /// How many requests are over.
     pub fn over(&self) -> u32 {
         self.over
+    }
+
+    /// Whether a flow is a message of these requests.
+    pub fn sent(&self, flow: FlowId) -> bool {
+        flow >= self.plan.like.id
     }
 
     /// How many there are.

@@ -13,7 +13,7 @@ use crate::units::Time;
 pub struct Plan {
     /// In order of arrival.
     pub requests: Vec<Request>,
-    /// What messages have in common: their source and class.
+    /// What messages have in common: their source and class. They are numbered from its number.
     pub like: Flow,
     pub(super) prefill: Pool,
     pub(super) decode: Pool,
@@ -234,10 +234,22 @@ impl Plan {
         [&self.prefill.hosts, &self.decode.hosts]
     }
 
+    /// The part of the time from the first request to the last for which the prefill pool would be busy.
+    fn offered(&self) -> Option<f64> {
+        let [first, .., last] = &self.requests[..] else { return None };
+        let span = last.arrival.since(first.arrival).as_secs_f64() * f64::from(self.prefill.instances());
+        let each = self.requests.iter().map(|one| self.prefill_times.of(std::iter::once(one.prompt)));
+        let busy: f64 = each.map(Time::as_secs_f64).sum();
+        (span > 0.0).then(|| busy / span)
+    }
+
     fn describe(&self) -> String {
         let pool = |pool: &Pool| format!("{} of {} ranks", pool.instances(), pool.tensor);
+        let offered = self.offered().map_or_else(String::new, |part| {
+            format!(" (busy for {:.0} % of the time if each prompt is a batch)", part * 100.0)
+        });
         format!(
-            "{} requests; {} that process prompts, {} that generate answers; {} B a token, room for {} tokens",
+            "{} requests; {} that process prompts{offered}, {} that generate answers; {} B a token, room for {} tokens",
             self.requests.len(),
             pool(&self.prefill),
             pool(&self.decode),

@@ -205,7 +205,7 @@ fn serving(common: &Common, values: &Values, env: &Environment) -> Result<Built,
     let messages = plan.transfers().count() as u64;
     // What is sent of all-reduces depends on who is served together.
     let facts = SourceFacts { flows: (!plan.exchanges()).then_some(messages), ..facts };
-    Ok(Built::Serving(Arc::new(plan), facts))
+    Ok(Built::Serving(Box::new(plan), facts))
 }
 
 fn job(common: &Common, values: &Values, env: &Environment) -> Result<Built, Complaint> {

@@ -132,7 +132,7 @@ pub(super) enum Built {
     Closed(Vec<Chain>, SourceFacts),
     Planned(Planned, SourceFacts),
     Job(Box<PlannedJob>, SourceFacts),
-    Serving(Arc<serving::Plan>, SourceFacts),
+    Serving(Box<serving::Plan>, SourceFacts),
 }
 
 impl Workload {
@@ -147,7 +147,7 @@ impl Workload {
             (Vec::new(), Vec::new(), Vec::new());
         let mut is_queried = vec![false; specs.len()];
         let mut is_triggered = is_queried.clone();
-        let mut requests = None;
+        let mut requests = Vec::new();
         let mut planned = AllPlanned { trigger_delay: Time::NEVER, ..AllPlanned::default() };
         for (index, (spec, members)) in specs.iter().zip(members::choose(specs, env)?).enumerate() {
             let among = members.describe(env.hosts);
@@ -169,12 +169,8 @@ impl Workload {
                     fact
                 }
                 Built::Serving(plan, fact) => {
-                    if specs.len() > 1 {
-                        let message = "requests are the only source of their scenario; leave the others out";
-                        return Err(Complaint::new(&format!("workload[{index}].arrivals"), message));
-                    }
                     is_triggered[index] = true;
-                    requests = Some(plan);
+                    requests.push((index, *plan));
                     fact
                 }
                 Built::Job(more, fact) => {
@@ -191,12 +187,19 @@ impl Workload {
             facts.push(fact);
         }
         check_count(&facts, env)?;
+        let have_all_starts = is_queried.iter().all(|is_queried| !is_queried) && chains.is_empty();
+        let serving = beside(requests, &open, have_all_starts && planned.is_empty(), specs.len())?;
         let base = first_chain_id(&open, env.flow_limit).saturating_add(planned.flows).min(HIGH_BASE);
         let numbering = Numbering { base, chains: exact::<u32>(chains.len()) };
         for (number, chain) in (0..).zip(&mut chains) {
             chain.set_number(number, numbering);
         }
-        let end_id = if chains.is_empty() { FlowId::MAX } else { base };
+        let serving = serving.map(|mut plan| {
+            plan.like.id = if open.is_empty() { 0 } else { base };
+            Arc::new(plan)
+        });
+        let has_high = !chains.is_empty() || serving.is_some();
+        let end_id = if has_high { base } else { FlowId::MAX };
         let shared_left = env.flow_limit.unwrap_or(u64::MAX);
         let background = specs.iter().map(|spec| spec.flag("background")).collect();
         let AllPlanned { dependencies, flows: next_id, waiting, trigger_delay, jobs, ranks, until_failure } =
@@ -221,7 +224,7 @@ impl Workload {
             trigger_delay,
             triggered,
             jobs,
-            serving: requests,
+            serving,
             ranks_left: ranks,
             ranks_taken: false,
             may_fail,
@@ -485,6 +488,27 @@ impl Workload {
     }
 }
 
+/// The requests, if there are any; the flows of other sources start by the clock.
+fn beside(
+    requests: Vec<(usize, serving::Plan)>,
+    open: &[OpenLoop],
+    have_all_starts: bool,
+    sources: usize,
+) -> Result<Option<serving::Plan>, Complaint> {
+    let complain =
+        |index: usize, message: &str| Err(Complaint::new(&format!("workload[{index}].arrivals"), message));
+    match &requests[..] {
+        [_, (index, _), ..] => {
+            complain(*index, "a scenario has one source of requests; leave the others out")
+        }
+        [(index, _)] if !have_all_starts || open.len() + 1 < sources => complain(
+            *index,
+            "beside requests are only flows that start by the clock, without queries; leave the other sources out",
+        ),
+        _ => Ok(requests.into_iter().next().map(|(_, plan)| plan)),
+    }
+}
+
 /// What all sources of flows that wait for others come to.
 #[derive(Default)]
 struct AllPlanned {
@@ -500,6 +524,11 @@ struct AllPlanned {
 }
 
 impl AllPlanned {
+    /// Whether there are none.
+    fn is_empty(&self) -> bool {
+        self.flows == 0 && self.jobs.is_empty()
+    }
+
     fn add(&mut self, planned: &Planned) {
         let base = self.flows;
         self.dependencies.add(&planned.plan, base);

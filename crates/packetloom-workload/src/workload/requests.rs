@@ -14,7 +14,8 @@ pub const COMPONENTS: &[Component] = &[Component {
     kind: serving::KIND,
     doc: "Requests to a language model: a pool of instances processes prompts in batches, sends the keys and values of \
           each to a pool of instances that generate answers, a token at a time. Hosts are the ranks of the first \
-          prefill instance, then of the next, and after them those of the decode instances. It is the only source of its scenario.",
+          prefill instance, then of the next, and after them those of the decode instances. Beside it may be flows that \
+          start by the clock.",
     source: "DistServe, OSDI 2024; Splitwise, ISCA 2024",
     params: &[serving::PARAMS, HOST_PARAMS],
     check,

@@ -60,7 +60,7 @@ pub struct Driven {
     stall: StallWatch,
     cycles: CycleWatch,
     log: Log,
-    /// How many flows were added.
+    /// How many flows were added that the case waits for.
     added: u64,
     /// No host has done anything after this, and none will do anything before it.
     now: Time,
@@ -186,8 +186,27 @@ impl Driven {
     /// Has a flow start, at the present time or later; its identity is one that no other flow has.
     pub fn add(&mut self, flow: Flow) {
         debug_assert!(flow.start >= self.now, "a start in the past");
-        self.added += 1;
+        self.added += u64::from(!self.workload.background()[usize::from(flow.source)]);
         self.engine.add_flow(flow);
+    }
+
+    /// When the workload's next flow starts that goes by the clock.
+    pub(super) fn next_by_clock(&self) -> Time {
+        self.workload.peek_start().unwrap_or(Time::NEVER)
+    }
+
+    /// Adds those that start up to a time.
+    pub(super) fn add_by_clock(&mut self, until: Time) {
+        while self.next_by_clock() <= until
+            && let Some(flow) = self.workload.next_flow()
+        {
+            self.add(flow);
+        }
+    }
+
+    /// Whether flows are awaited that went by the clock, or will.
+    pub(super) fn awaits_clock(&self) -> bool {
+        self.workload.has_foreground_left() || self.collector.finished() < self.added
     }
 
     /// Goes on until flows end, or up to `until`; notes which have ended, and at which of their hosts.
@@ -332,8 +351,9 @@ impl Driven {
         let is_broken = self.violation.is_some() || self.collector.refused().is_some();
         let finish = match (is_broken, is_over) {
             (true, _) => Ok(None),
-            (false, true) => self.run_out(),
-            (false, false) => self.cut(),
+            // Background flows would go on.
+            (false, true) if !self.workload.background().contains(&true) => self.run_out(),
+            (false, _) => self.cut(),
         };
         let refused = self.collector.refused().map(|(at, flow, error)| {
             let pair = self.collector.pair(flow).unwrap_or_default();
@@ -343,7 +363,8 @@ impl Driven {
         if let Some(audit) = self.audit.as_mut().filter(|_| is_sound) {
             let mut seen = self.engine.inspect(audit.follows_order());
             // A window that was cut short leaves later events undone, and no node to be woken for them.
-            seen.is_idle &= is_over && self.engine.now() < self.max_time;
+            let is_run_out = is_over && !self.workload.background().contains(&true);
+            seen.is_idle &= is_run_out && self.engine.now() < self.max_time;
             self.violation = audit.look(&seen, self.engine.tally().packet_hops).err();
         }
         if let Some(audit) = self.audit.take().filter(|_| self.violation.is_none() && refused.is_none()) {
@@ -359,7 +380,7 @@ impl Driven {
         let mut outcome = setting.conclude(ran);
         // Its caller ended it, and knows.
         outcome.cancelled = false;
-        outcome.never_started = never_started;
+        outcome.never_started += never_started;
         if never_started > 0 {
             outcome.warnings.push(format!("{never_started} flows never started, as the run ended before"));
         }

@@ -48,6 +48,11 @@ impl RequestRow {
 
 /// What of a case can't serve requests.
 pub(super) fn check(case: &Case) -> Result<(), Complaint> {
+    driven::check_scheme(case)?;
+    // They are for other sources, if there are any.
+    if case.workloads.len() > 1 {
+        return Ok(());
+    }
     for key in ["flows", "duration"] {
         if case.run.has(key) {
             let message =
@@ -59,7 +64,7 @@ pub(super) fn check(case: &Case) -> Result<(), Complaint> {
         let message = "requests come at a rate of their own, arrivals.rate_per_second; leave it out";
         return Err(Complaint::new("run.loads", message));
     }
-    driven::check_scheme(case)
+    Ok(())
 }
 
 /// Serves all requests, or as many as there is time for.
@@ -103,13 +108,15 @@ pub(super) fn run_serving(
 fn drive(driven: &mut Driven, cluster: &mut Cluster<'_>, monitor: &Monitor) -> Result<(), Failure> {
     let last = Time(driven.max_time().as_ps().saturating_sub(1));
     let (mut ended, mut received, mut sent) = (Vec::new(), Vec::new(), Vec::new());
-    while cluster.over() < cluster.all() {
+    let has_others = driven.next_by_clock() != Time::NEVER;
+    while cluster.over() < cluster.all() || has_others && driven.awaits_clock() {
         let done = f64::from(cluster.over()) / f64::from(cluster.all());
         if !monitor.report(driven.packet_hops(), done, driven.now()) {
             return Ok(());
         }
-        let due = cluster.due().unwrap_or(Time::NEVER);
+        let due = cluster.due().unwrap_or(Time::NEVER).min(driven.next_by_clock());
         let limit = due.min(last).min(driven.now().saturating_add(LONGEST_STEP));
+        driven.add_by_clock(limit);
         let now = match driven.advance(limit, &mut ended)? {
             Moment::Ended(at) => at,
             Moment::Stalled(_) => return Ok(()),
@@ -119,9 +126,10 @@ fn drive(driven: &mut Driven, cluster: &mut Cluster<'_>, monitor: &Monitor) -> R
             Moment::Idle(_) if due <= last => due,
             Moment::Reached | Moment::Idle(_) => return Ok(()),
         };
+        driven.add_by_clock(now);
         let arrived = ended.drain(..).filter(|(_, done)| *done == Done::Received).map(|(flow, _)| flow);
         received.clear();
-        received.extend(arrived);
+        received.extend(arrived.filter(|&flow| cluster.sent(flow)));
         received.sort_unstable();
         cluster.step(now, &received, &mut sent);
         sent.drain(..).for_each(|flow| driven.add(flow));
