@@ -115,7 +115,8 @@ def _common(rows: Sequence[RowDict]) -> str:
     """What rows have in common of what they compare: whole parts, between commas and colons."""
     parts = [re.split(r"(?<=[,:]) ", row["what"]) for row in rows]
     same = [ones[0] for ones in takewhile(lambda ones: len(set(ones)) == 1, zip(*parts, strict=False))]
-    return " ".join(same).rstrip(",:") or str(rows[0]["what"])
+    # LogGOPS's parameters are in the rows.
+    return re.sub(r", L=[^:]*", "", " ".join(same).rstrip(",:") or str(rows[0]["what"]))
 
 
 def _ratios(rows: Sequence[RowDict]) -> str:

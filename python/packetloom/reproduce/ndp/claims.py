@@ -173,8 +173,7 @@ CLAIMS = (
     Claim(
         "ND1",
         "Table 1: what fat-trees are made of",
-        "16 / 128 / 250 servers for k = 4 / 8 / 10. Slips: 24 edge and aggregation switches for k = 8 (32 of either), "
-        "50 paths for k = 10 (25, one per core switch), k servers in a pod (k²/4)",
+        "16 / 128 / 250 servers for k = 4 / 8 / 10; slips: 24 switches for k = 8 (32), 50 paths for k = 10 (25)",
         "exact",
         ("fat-trees",),
         listed(fat_trees),
