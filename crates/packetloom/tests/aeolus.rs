@@ -222,3 +222,60 @@ fn ndp_without_trimming_delivers_whatever_is_lost() {
         }
     }
 }
+
+/// Homa on the same network, with packets and answers of the same sizes; a BDP goes without a grant. One message is granted
+/// at a time: seven windows of a BDP would be more than a port holds.
+fn of_homa(name: &str, list: &[[u64; 4]], more: &str) -> Outcome {
+    const HOMA: &str = r#"{ kind = "homa", aeolus = true, mss = "1460B", header = "40B", blind_header = "0B", ack = "46B", blind = "61320B", window = "64596B", scheduled_levels = 1, resend_after = "200us" }"#;
+    const STRICT: &str = r#"{ kind = "egress", scheduler = { kind = "strict", classes = 8 }, aqm = "selective-drop", buffer = { kind = "private", capacity = "200KB" } }"#;
+    let toml = scenario(name, "", STRICT, list, more).replace("{ kind = \"expresspass\" }", HOMA);
+    run(&toml.replace(SYMMETRIC, "\"spray-random\"\nnic = \"drop-tail\""))
+}
+
+#[test]
+fn what_homa_loses_of_an_incast_is_granted_again_without_a_timer() {
+    let line_rate = |count: u64| (count + 1) * PACKET_PS + WAY_PS;
+    let alone = of_homa("homa-alone", &[[0, 1, 1_460, 1_000], [2, 3, 42 * 1_460, 1_000]], "");
+    assert_eq!(fcts_ps(&alone), [line_rate(1), line_rate(42)]);
+    let list: Vec<[u64; 4]> = (1..=8).map(|src| [src, 0, 60 * 1_460, 1_000]).collect();
+    let outcome = of_homa("homa-incast", &list, "");
+    let dropped = port(&outcome, "switch0", "host0").counters.drops;
+    // Of 336 that come without a grant the link carries 42, and some wait; what is granted meanwhile waits, too.
+    assert!((336 - 42 - 8..=336 - 42 + 42).contains(&dropped), "{dropped}");
+    assert_eq!(sum(&outcome, |report| report.timeouts), 0);
+    assert_eq!(sum(&outcome, |report| report.retransmissions), dropped, "what was lost, and nothing else");
+    let last = outcome.flows.iter().map(|row| fct(row).as_ps()).max().unwrap();
+    let least = line_rate(480);
+    assert!((least..least + 2 * 5_260_000).contains(&last), "{last} ps, at least {least}");
+}
+
+#[test]
+fn homa_delivers_whatever_is_lost() {
+    let list: Vec<[u64; 4]> = (0..40).map(|nth| [1 + nth % 8, 0, 1 + nth * nth * 300, nth * 2_000]).collect();
+    for probability in ["0.01", "0.2"] {
+        let fault = format!("[[fault]]\nkind = \"corruption\"\nprobability = {probability}\n");
+        let outcome = of_homa(&format!("homa-lost-{probability}"), &list, &fault);
+        assert!(sum(&outcome, |report| report.retransmissions) > 30);
+        for row in &outcome.flows {
+            assert!(row.closed < Time::from_us(200_000), "{probability}: {row:?}");
+        }
+    }
+}
+
+#[test]
+fn only_the_simulators_homa_grants_single_packets() {
+    for (keys, message) in [
+        ("aeolus = true, variant = \"linux\"", "grants no single packet"),
+        ("aeolus = true, acknowledge = false", "packets are lost with it"),
+    ] {
+        let toml = format!(
+            "topology = {RACK}\n[[workload]]\nsizes = \"web-search\"\n[[scheme]]\nname = \"it\"\n\
+             transport = {{ kind = \"homa\", {keys} }}\n\
+             queue = {{ kind = \"egress\", scheduler = \"strict\", aqm = \"selective-drop\" }}\n\
+             [run]\nloads = [0.5]\nflows = 10\n"
+        );
+        let problems =
+            Scenario::from_toml(&toml, "test", Path::new("")).err().expect("it is refused").to_string();
+        assert!(problems.contains(message), "{problems}");
+    }
+}

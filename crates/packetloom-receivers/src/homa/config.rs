@@ -258,6 +258,14 @@ pub const PARAMS: &[Param] = &[
         source: "packetloom; HomaSimulation: one way only; Homa §3.1: the response",
         acts: ALWAYS,
     },
+    Param {
+        name: "aeolus",
+        kind: Holds::Flag,
+        default: Fallback::Value("false"),
+        doc: "Aeolus, of the simulator's Homa: queues drop blind packets before others (aqm = \"selective-drop\" of egress). A probe goes behind them, and what is missing when it comes is granted again before the rest of its message.",
+        source: "Aeolus (SIGCOMM 2020), its abstract and what is known of it. packetloom: blind packets keep their levels; the probe alone tells of losses, as packets take many paths; the receiver names what is granted again",
+        acts: ALWAYS,
+    },
     own(
         "resend_after",
         Holds::Time,
@@ -285,6 +293,8 @@ pub struct Config {
     pub keeps_levels: bool,
     pub is_ns3: bool,
     pub acknowledges: bool,
+    /// Whether blind packets may be dropped before others, and a probe goes behind them.
+    pub aeolus: bool,
     pub resend_after: Time,
 }
 
@@ -328,6 +338,7 @@ impl Config {
             keeps_levels: variant.keeps_levels,
             is_ns3: variant.is_ns3,
             acknowledges: values.flag("acknowledge"),
+            aeolus: sends_unscheduled(values),
             resend_after: values.optional_time("resend_after").unwrap_or(Time::from_us(variant.resend_us)),
         }
     }
@@ -487,6 +498,11 @@ pub fn on_sizes(values: &Values, topology: &Topology, shares: &[(u64, f64)]) -> 
     values
 }
 
+/// Whether blind packets say that nothing has granted them.
+pub(super) fn sends_unscheduled(values: &Values) -> bool {
+    values.flag("aeolus")
+}
+
 /// Parameters that only some variants have.
 const OF_SOME: &[(&str, &[&str])] = &[
     ("window", &["simulator", "homa-ns3"]),
@@ -504,6 +520,15 @@ pub fn check(values: &Values) -> Result<(), Complaint> {
         |(key, of): &&(&str, &[&str])| values.get(key) != &Value::Absent && !of.contains(&name.as_str());
     if let Some((key, _)) = OF_SOME.iter().find(idle) {
         return Err(Complaint::new(key, format!("the variant {name:?} has none; leave it out")));
+    }
+    if sends_unscheduled(values) && name != "simulator" {
+        let message = format!(
+            "the variant {name:?} grants no single packet; leave it out, or write variant = \"simulator\""
+        );
+        return Err(Complaint::new("aeolus", message));
+    }
+    if sends_unscheduled(values) && !values.flag("acknowledge") {
+        return Err(Complaint::new("aeolus", "packets are lost with it; leave acknowledge = false out"));
     }
     let layout = layout(values, variant, 0);
     if layout.blind_header_bytes >= layout.payload_bytes {
@@ -595,6 +620,7 @@ pub mod testing {
             keeps_levels,
             is_ns3: false,
             acknowledges: true,
+            aeolus: false,
             resend_after: Time::from_us(1_000),
         }
     }

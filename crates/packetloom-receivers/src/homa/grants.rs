@@ -139,6 +139,9 @@ impl Scheduler {
         config: &Config,
         context: &mut Context<'_, Header>,
     ) -> bool {
+        if message.first_lost().is_some() {
+            return self.grant_lost(message, level, config, context);
+        }
         let (to, level) = match config.grants {
             Grants::Packets => {
                 let level = boosted(level, message, config);
@@ -161,6 +164,23 @@ impl Scheduler {
             self.send_grant(message, to, level, config, context);
             true
         }
+    }
+
+    /// Grants a packet again that was lost without a grant, if one may be granted.
+    fn grant_lost(
+        &mut self,
+        message: &mut Receiver,
+        level: u8,
+        config: &Config,
+        context: &mut Context<'_, Header>,
+    ) -> bool {
+        let level = boosted(level, message, config);
+        if !self.may_pace(message, level, config, context) {
+            return false;
+        }
+        let Some(seq) = message.grant_lost(level, config, context.now) else { return false };
+        context.send(config.control(message.flow, message.src, Header::Again { seq, level }));
+        true
     }
 
     fn send_grant(
@@ -203,7 +223,8 @@ impl Scheduler {
             }
             return false;
         }
-        let bytes = config.layout.packet_bytes(message.granted, message.size_bytes);
+        let next = message.first_lost().unwrap_or(message.granted);
+        let bytes = config.layout.packet_bytes(next, message.size_bytes);
         let on_wire = message.on_wire + bytes + config.layout.framing_bytes;
         (pace.free_at, pace.level) = (now, level);
         if on_wire < config.window_bytes {

@@ -19,6 +19,18 @@ pub enum Header {
         /// The level.
         level: u8,
     },
+    /// Behind the blind packets, where those may be dropped before others (Aeolus).
+    Probe {
+        /// The message's size, which says what went before it.
+        size_bytes: u64,
+    },
+    /// This packet, which was lost without a grant, may be sent again, at this level (Aeolus).
+    Again {
+        /// Its number.
+        seq: u32,
+        /// The level.
+        level: u8,
+    },
     /// These packets have not come: send them again, or for the first time.
     Resend {
         /// The first of them.

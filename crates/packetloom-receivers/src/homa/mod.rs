@@ -87,6 +87,10 @@ impl Scheme for Homa {
         config::on_sizes(values, topology, shares)
     }
 
+    fn sends_unscheduled(values: &Values) -> bool {
+        config::sends_unscheduled(values)
+    }
+
     fn classes(values: &Values) -> Option<u64> {
         Some(values.count("levels"))
     }
@@ -144,6 +148,12 @@ impl Transport for Homa {
                 self.with_sender(packet.flow, |sender, config| sender.granted(to, level, config, now));
                 self.serve(context);
             }
+            Header::Again { seq, level } => {
+                let now = context.now;
+                self.with_sender(packet.flow, |sender, _| sender.granted_again(seq, level, now));
+                self.serve(context);
+            }
+            Header::Probe { size_bytes } => self.probed(&packet, size_bytes, context),
             Header::Resend { from, to } => {
                 let now = context.now;
                 self.with_sender(packet.flow, |sender, config| sender.resend(from, to, config, now));
@@ -203,8 +213,12 @@ impl Homa {
                 return;
             }
             let packet = sender.take(&self.config, context.now);
+            let probe = sender.probe_behind(&packet, &self.config);
             self.outbox.requeue(sender, &self.config);
             context.send(packet);
+            if let Some(probe) = probe {
+                context.send(probe);
+            }
         }
     }
 
@@ -264,12 +278,8 @@ impl Homa {
         context: &mut Context<'_, Header>,
     ) {
         let (flow, now) = (packet.flow, context.now);
-        if self.receivers.get(flow).is_none() {
-            if self.finished.packets(flow).is_some() {
-                context.send(self.config.control(flow, packet.src, Header::Done));
-                return;
-            }
-            self.begin(packet, size_bytes, context);
+        if !self.has_begun(packet, size_bytes, context) {
+            return;
         }
         let Some(message) = self.receivers.get_mut(flow) else { return };
         let before = message.incoming_bytes(&self.config);
@@ -280,6 +290,8 @@ impl Homa {
         if let Some(at) = message.granted_after(seq, now) {
             self.downlink.came_of_grant(packet.class, at);
         }
+        // Before it goes: what was held for lost, and came, needs no grant.
+        self.scheduler.requeue(message, &self.config);
         if message.is_whole() {
             if self.config.acknowledges {
                 context.send(self.config.control(flow, packet.src, Header::Done));
@@ -287,10 +299,38 @@ impl Homa {
             self.finished.add(now, flow, message.packets);
             self.receivers.remove(flow);
             context.delivered(flow);
-        } else {
-            self.scheduler.requeue(message, &self.config);
         }
         self.grant(context);
+    }
+
+    /// The probe behind the blind packets of a message: those that are missing are lost, and to be granted again.
+    fn probed(&mut self, packet: &Packet<Header>, size_bytes: u64, context: &mut Context<'_, Header>) {
+        if !self.has_begun(packet, size_bytes, context) {
+            return;
+        }
+        let Some(message) = self.receivers.get_mut(packet.flow) else { return };
+        message.lose_blind(&self.config);
+        self.scheduler.requeue(message, &self.config);
+        self.grant(context);
+    }
+
+    /// Whether a message is under way, if need be from now on; not one that is whole, of which its sender is told again.
+    fn has_begun(
+        &mut self,
+        packet: &Packet<Header>,
+        size_bytes: u64,
+        context: &mut Context<'_, Header>,
+    ) -> bool {
+        if self.receivers.get(packet.flow).is_some() {
+            return true;
+        }
+        let is_whole = self.finished.packets(packet.flow).is_some();
+        if is_whole {
+            context.send(self.config.control(packet.flow, packet.src, Header::Done));
+        } else {
+            self.begin(packet, size_bytes, context);
+        }
+        !is_whole
     }
 
     fn begin(&mut self, packet: &Packet<Header>, size_bytes: u64, context: &mut Context<'_, Header>) {

@@ -5,8 +5,10 @@ use super::grants::Rank;
 use crate::flow::{FlowId, HostId};
 use crate::narrow::narrow;
 use crate::reassembly::Reassembly;
+use crate::seq_set::SeqSet;
 use crate::units::Time;
 use smallvec::{SmallVec, smallvec};
+use std::collections::BTreeSet;
 
 /// A message.
 #[derive(Clone, Debug)]
@@ -35,6 +37,8 @@ pub struct Receiver {
     /// The first packet behind those that had been granted when its timer last came.
     granted_before: u32,
     have: Reassembly,
+    /// Where blind packets may be dropped before others: those that are lost, and to be granted again.
+    lost: BTreeSet<u32>,
     /// Since when something should come and nothing has.
     silent_since: Time,
     /// How often what is missing was requested since anything new came.
@@ -68,6 +72,7 @@ impl Receiver {
             pass: 0,
             granted_before: blind,
             have: Reassembly::default(),
+            lost: BTreeSet::new(),
             silent_since: now,
             requests: 0,
         }
@@ -84,9 +89,60 @@ impl Receiver {
         let layout = &config.layout;
         self.arrived += 1;
         self.arrived_bytes += layout.before(seq + 1, self.size_bytes) - layout.before(seq, self.size_bytes);
-        let wire_bytes = layout.packet_bytes(seq, self.size_bytes) + layout.framing_bytes;
-        self.on_wire = self.on_wire.saturating_sub(wire_bytes);
+        if !self.is_found(seq) {
+            let wire_bytes = self.wire_bytes(seq, config);
+            self.on_wire = self.on_wire.saturating_sub(wire_bytes);
+        }
         true
+    }
+
+    /// What a packet takes of a link.
+    #[inline]
+    fn wire_bytes(&self, seq: u32, config: &Config) -> u64 {
+        config.layout.packet_bytes(seq, self.size_bytes) + config.layout.framing_bytes
+    }
+
+    /// Blind packets that have not come are lost (Aeolus).
+    pub fn lose_blind(&mut self, config: &Config) {
+        let (next, blind) = (self.have.next(), config.layout.blind(self.size_bytes));
+        for seq in next..blind {
+            if !self.have.above().contains(seq) && self.lost.insert(seq) {
+                self.on_wire = self.on_wire.saturating_sub(self.wire_bytes(seq, config));
+            }
+        }
+    }
+
+    /// Whether a packet that came was held for lost, and not granted again: it came late.
+    fn is_found(&mut self, seq: u32) -> bool {
+        self.lost.remove(&seq)
+    }
+
+    /// The first packet that is to be granted again.
+    #[inline]
+    pub fn first_lost(&self) -> Option<u32> {
+        self.lost.first().copied()
+    }
+
+    /// Grants the first of those that are lost again, at this level.
+    pub fn grant_lost(&mut self, level: u8, config: &Config, now: Time) -> Option<u32> {
+        if self.awaits_nothing() {
+            self.silent_since = now;
+        }
+        let seq = self.lost.pop_first()?;
+        let last = &mut self.levels[usize::from(level)];
+        *last = (*last).max(seq + 1);
+        self.on_wire += self.wire_bytes(seq, config);
+        Some(seq)
+    }
+
+    fn lost_packets(&self) -> u32 {
+        narrow::<u32>(self.lost.len())
+    }
+
+    /// Whether all has come that needs no grant, or has one.
+    #[inline]
+    fn awaits_nothing(&self) -> bool {
+        self.arrived + self.lost_packets() == self.granted
     }
 
     /// A packet came: a time after which it was granted, if one is known.
@@ -111,18 +167,20 @@ impl Receiver {
 
     #[inline]
     pub fn is_granted(&self) -> bool {
-        self.granted == self.packets
+        self.granted == self.packets && self.lost_packets() == 0
     }
 
-    /// How much of it was not granted.
+    /// How much of it was not granted, or is to be again.
     #[inline]
     pub fn left_to_grant(&self, config: &Config) -> u64 {
-        self.size_bytes - config.layout.before(self.granted, self.size_bytes)
+        let lost_bytes = u64::from(self.lost_packets()) * config.layout.payload_bytes;
+        let left = self.size_bytes - config.layout.before(self.granted, self.size_bytes);
+        (left + lost_bytes).min(self.size_bytes)
     }
 
     /// Grants up to a packet, at this level; returns how many bytes more that is.
     pub fn grant(&mut self, to: u32, level: u8, config: &Config, now: Time) -> u64 {
-        if self.arrived == self.granted {
+        if self.awaits_nothing() {
             // Until now nothing should have come.
             self.silent_since = now;
         }
@@ -163,7 +221,7 @@ impl Receiver {
         if patient_until > now {
             return Err(patient_until.min(now + config.resend_after));
         }
-        if self.arrived == self.granted {
+        if self.awaits_nothing() {
             return Err(now + config.resend_after);
         }
         let quarter = config.quarter_resend_after();
@@ -182,16 +240,27 @@ impl Receiver {
         self.missing().map(move |(from, to)| (from, to.min(before))).filter(|(from, to)| from < to)
     }
 
-    /// Each run of packets that should have come and have not, from which to which.
+    /// Each run of packets that should have come and have not, from which to which; not those that are to be granted again.
     pub fn missing(&self) -> impl Iterator<Item = (u32, u32)> + '_ {
-        let (above, granted) = (self.have.above(), self.granted);
+        let (above, granted, lost) = (self.have.above(), self.granted, &self.lost);
         let mut next = self.have.next();
         std::iter::from_fn(move || {
-            let (from, to) = (next, above.first_present(next).unwrap_or(granted).min(granted));
-            next = above.first_absent(to);
+            let from = after(next, above, lost);
+            let of_lost = lost.range(from..).next().copied();
+            let to = above.first_present(from).into_iter().chain(of_lost).chain([granted]).min()?;
+            next = to;
             (from < granted).then_some((from, to))
         })
     }
+}
+
+/// The first packet from this one on that is in neither set.
+fn after(seq: u32, above: &SeqSet, lost: &BTreeSet<u32>) -> u32 {
+    let mut next = above.first_absent(seq);
+    while lost.contains(&next) {
+        next = above.first_absent(next + 1);
+    }
+    next
 }
 
 #[cfg(test)]
@@ -316,5 +385,28 @@ mod tests {
         assert_eq!(message.is_late(FREE, &config, us(5_000)), Err(us(6_000)));
         assert_eq!(message.is_late(FREE, &config, us(6_000)), Ok(()));
         assert_eq!(message.missing().collect::<Vec<_>>(), [(7, 9)]);
+    }
+
+    #[test]
+    fn what_is_lost_without_a_grant_is_granted_again_unless_it_comes_late() {
+        let config = Config { aeolus: true, ..config(true) };
+        let mut message = message(&config);
+        message.note(3, &config, us(1));
+        let left = message.left_to_grant(&config);
+        message.lose_blind(&config);
+        // Of seven that went without a grant, 0 and 3 came.
+        assert_eq!((message.lost_packets(), message.first_lost()), (5, Some(1)));
+        assert_eq!((message.on_wire, message.left_to_grant(&config)), (0, left + 5 * 1_456));
+        assert_eq!(message.missing().count(), 0, "it is granted again, and not asked for");
+        assert_eq!(message.is_late(FREE, &config, us(5_000)), Err(us(6_000)), "nothing should come");
+        assert_eq!(message.grant_lost(5, &config, us(5_000)), Some(1));
+        assert_eq!(message.on_wire, 1_538);
+        assert_eq!(message.missing().collect::<Vec<_>>(), [(1, 2)]);
+        // Another path was slower than the probe's.
+        assert!(message.note(2, &config, us(5_001)));
+        assert_eq!((message.first_lost(), message.on_wire), (Some(4), 1_538));
+        let again: Vec<u32> = std::iter::from_fn(|| message.grant_lost(5, &config, us(5_002))).collect();
+        assert_eq!((again, message.lost_packets()), (vec![4, 5, 6], 0));
+        assert_eq!(message.missing().collect::<Vec<_>>(), [(1, 2), (4, 7)]);
     }
 }

@@ -6,13 +6,16 @@ use crate::Sending;
 use crate::engine::{FlowStatus, Report};
 use crate::flow::{Flow, FlowId};
 use crate::narrow::narrow;
-use crate::packet::{Kind, Packet};
+use crate::packet::{Ecn, Kind, Packet};
 use crate::seq_set::SeqSet;
 use crate::units::Time;
 use std::collections::{BTreeSet, VecDeque};
 
 /// A message's rank among those that have a packet to send: by what is left of it, then by age.
 pub type Turn = (u64, u64, FlowId);
+
+/// The number in data, for queues that rank by it: no control packet's.
+const DATA_RANK: u32 = 1;
 
 /// The messages of a host that have a packet to send (Homa §3.2: SRPT).
 #[derive(Clone, Debug, Default)]
@@ -76,6 +79,8 @@ pub struct Sender {
     own_levels: Option<Box<OwnLevels>>,
     /// Packets that are to be sent again.
     again: SeqSet,
+    /// Where blind packets may be dropped before others: those that were granted again, each at its level, in order.
+    granted_again: VecDeque<(u32, u8)>,
     /// The first packet that was sent after the last pause in sending, and when; and when the last was.
     resumed: (u32, Time),
     sent_at: Time,
@@ -100,6 +105,7 @@ impl Sender {
             level: None,
             own_levels: None,
             again: SeqSet::default(),
+            granted_again: VecDeque::new(),
             resumed: (0, now),
             sent_at: now,
             turn: None,
@@ -139,7 +145,7 @@ impl Sender {
 
     #[inline]
     fn has_packet(&self) -> bool {
-        self.next < self.granted || !self.again.is_empty()
+        self.next < self.granted || !self.again.is_empty() || !self.granted_again.is_empty()
     }
 
     /// What is left to send, or of what was granted is held to be on its way.
@@ -173,6 +179,26 @@ impl Sender {
             let place = levels.partition_point(|&(end, _)| end < to);
             levels.insert(place, (to, level));
         }
+    }
+
+    /// A packet that was lost without a grant is granted (Aeolus).
+    pub fn granted_again(&mut self, seq: u32, level: u8, now: Time) {
+        (self.stirred_at, self.requests) = (now, 0);
+        if seq < self.next {
+            self.granted_again.push_back((seq, level));
+        }
+    }
+
+    /// What goes behind a packet, which is the last of the blind ones (Aeolus).
+    pub fn probe_behind(&self, packet: &Packet<Header>, config: &Config) -> Option<Packet<Header>> {
+        let Header::Data { seq, size_bytes } = packet.header else { return None };
+        let is_last = config.aeolus && seq + 1 == self.blind && packet.is_unscheduled();
+        is_last.then(|| {
+            let probe = config.control(self.flow.id, self.flow.dst, Header::Probe { size_bytes });
+            // Where queues rank, it must not overtake what it is behind: the first of these has the latest level.
+            let class = config.level_without_grant(size_bytes, size_bytes);
+            Packet { class, priority: DATA_RANK, ..probe }
+        })
     }
 
     /// Packets are requested: those that were never sent may be, the others are to be sent again.
@@ -216,36 +242,48 @@ impl Sender {
     /// Whether all was sent, receivers do not acknowledge, and the silence was so long that everything must have
     /// arrived.
     pub fn is_forgotten(&self, config: &Config, now: Time) -> bool {
-        let is_sent = self.next == self.packets && self.again.is_empty();
+        let is_sent = self.next == self.packets && !self.has_packet();
         !config.acknowledges && is_sent && now >= self.stirred_at + config.forget_after()
     }
 
     /// Its next packet, at the level that it has; what must be sent again goes first.
     pub fn take(&mut self, config: &Config, now: Time) -> Packet<Header> {
         self.stirred_at = now;
-        let (seq, level) = if self.again.is_empty() {
-            if now.since(self.sent_at) >= config.half_resend_after() {
-                self.resumed = (self.next, now);
-            }
-            self.sent_at = now;
-            self.next += 1;
-            (self.next - 1, self.granted_level(self.next - 1))
-        } else {
-            self.report.retransmissions += 1;
-            (self.again.take_first(), self.level)
-        };
+        let (seq, class, is_again) = self.choose(config, now);
         self.report.packets_sent += 1;
+        self.report.retransmissions += u32::from(is_again);
+        let is_called_for = is_again || seq >= self.blind;
         let size_bytes = self.flow.size_bytes;
         Packet {
             flow: self.flow.id,
             dst: self.flow.dst,
-            priority: 1,
+            priority: DATA_RANK,
             size_bytes: narrow::<u16>(config.layout.packet_bytes(seq, size_bytes)),
             kind: Kind::Data,
-            class: self.level_of(seq, level, config),
+            class,
+            ecn: if config.aeolus && is_called_for { Ecn::Ect0 } else { Ecn::NotCapable },
             header: Header::Data { seq, size_bytes },
             ..Packet::default()
         }
+    }
+
+    /// Which packet goes next, at which level, and whether it went before.
+    fn choose(&mut self, config: &Config, now: Time) -> (u32, u8, bool) {
+        if let Some((seq, level)) = self.granted_again.pop_front() {
+            return (seq, level, true);
+        }
+        if !self.again.is_empty() {
+            let seq = self.again.take_first();
+            return (seq, self.level_of(seq, self.level, config), true);
+        }
+        if now.since(self.sent_at) >= config.half_resend_after() {
+            self.resumed = (self.next, now);
+        }
+        self.sent_at = now;
+        let seq = self.next;
+        self.next += 1;
+        let granted = self.granted_level(seq);
+        (seq, self.level_of(seq, granted, config), false)
     }
 
     /// The level that grants so far give a packet that goes for the first time: its own grant's where packets keep
@@ -361,5 +399,24 @@ mod tests {
         send_all(&mut sender, &config, Time::ZERO);
         sender.resend(5, 7, &config, Time::from_us(2));
         assert_eq!(send_all(&mut sender, &config, Time::from_us(2)), [5, 6]);
+    }
+
+    #[test]
+    fn a_probe_goes_behind_what_may_be_dropped_and_what_is_granted_again_may_not() {
+        let config = Config { aeolus: true, ..config(true) };
+        let mut sender = message(&config);
+        for seq in 0..7 {
+            let packet = sender.take(&config, Time::ZERO);
+            assert!(packet.is_unscheduled());
+            assert_eq!(sender.probe_behind(&packet, &config).is_some(), seq == 6);
+        }
+        assert!(!sender.has_packet());
+        sender.granted(8, 6, &config, Time::ZERO);
+        sender.granted_again(6, 5, Time::ZERO);
+        let again = sender.take(&config, Time::ZERO);
+        assert!(matches!(again.header, Header::Data { seq: 6, .. }) && again.class == 5);
+        assert!(!again.is_unscheduled() && sender.probe_behind(&again, &config).is_none());
+        assert!(!sender.take(&config, Time::ZERO).is_unscheduled());
+        assert_eq!((sender.report.packets_sent, sender.report.retransmissions), (9, 1));
     }
 }

@@ -90,6 +90,7 @@ const SELECTIVE: &str =
 const SELECTIVE_FIFO: &str =
     r#"{ kind = "egress", aqm = "selective-drop", buffer = { kind = "private", capacity = "30KB" } }"#;
 const BACKPRESSURE: &str = r#"{ kind = "bfc", pause_above = 0.5 }"#;
+const SELECTIVE_LEVELS: &str = r#"{ kind = "egress", scheduler = "strict", aqm = "selective-drop", buffer = { kind = "private", capacity = "30KB" } }"#;
 const MARKING: &str = r#"{ kind = "ecn", capacity = "60KB", mark_above = "10KB" }"#;
 const STRICT: &str = r#"{ kind = "classes", strict = 8, queue = "drop-tail", port = { kind = "ecn", capacity = "60KB", mark_above = "10KB" } }"#;
 const PFABRIC: &str = r#"{ kind = "pfabric", capacity = "22.5KB" }"#;
@@ -306,6 +307,14 @@ const HELD: &[Held] = &[
     Held {
         may: May::LinkFree,
         ..windowed("homa", r#"variant = "homa-ns3", mss = "1460B", header = "40B", ack = "40B""#, LEVELS)
+    },
+    Held {
+        may: May::LinkFree,
+        ..windowed(
+            "homa",
+            r#"mss = "1460B", header = "40B", ack = "40B", blind_header = "0B", blind = "14600B", cutoffs_from = "seen", aeolus = true"#,
+            SELECTIVE_LEVELS,
+        )
     },
     Held { may: May::LinkFree, ..windowed("phost", "", PFABRIC) },
     Held { may: May::LinkFree, ..windowed("dcpim", DCPIM, LEVELS) },

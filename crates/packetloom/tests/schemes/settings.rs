@@ -42,6 +42,8 @@ const WEIGHTED: &str = r#"{ kind = "weighted-fair", capacity = "9KB" }"#;
 const LEVELS: &str = r#"{ kind = "classes", strict = 8, queue = "drop-tail" }"#;
 const SELECTIVE: &str = r#"{ kind = "credit-limiter", drop_unscheduled_above = "1.5KB" }"#;
 const SELECTIVE_FIFO: &str = r#"{ kind = "egress", aqm = { kind = "selective-drop", drop_above = "18KB" } }"#;
+const SELECTIVE_LEVELS: &str =
+    r#"{ kind = "egress", scheduler = "strict", aqm = { kind = "selective-drop", drop_above = "3KB" } }"#;
 const CREDITS: &str = r#"{ kind = "daq", short_capacity = "30KB", long_capacity = "30KB", rtt = "20us" }"#;
 
 /// 20 and 10 packets of 1460 B; the second flow begins while the first is under way.
@@ -121,6 +123,11 @@ pub const SETTINGS: &[Setting] = &[
     Setting { flows: FEW, ..on_rack("fastpass", "", ENDLESS) },
     on_rack("flowtune", "", ENDLESS),
     Setting { flows: FEWER, ..on_rack("homa", "blind = \"5840B\", window = \"7KB\"", LEVELS) },
+    Setting {
+        variant: "aeolus",
+        flows: FEWER,
+        ..on_rack("homa", "blind = \"5840B\", window = \"7KB\", aeolus = true", SELECTIVE_LEVELS)
+    },
     Setting { flows: FEWER, ..on_rack("phost", "", PFABRIC) },
     Setting {
         flows: FEW,
