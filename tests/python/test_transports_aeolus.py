@@ -12,6 +12,12 @@ from packetloom.reproduce.transports import PAPER
 from packetloom.reproduce.transports.aeolus import (
     AEOLUS,
     EXPRESSPASS,
+    HOMA,
+    HOMA_AEOLUS,
+    HOMA_AEOLUS_ONE,
+    HOMA_FIFO,
+    HOMA_ONE,
+    HOMA_ROOM,
     NDP,
     NDP_AEOLUS,
     NDP_NEITHER,
@@ -71,4 +77,20 @@ def test_ndps_tail_is_met_within_a_quarter(aeolus: float, verdict: str) -> None:
     found = judge(claim_of("AE4"), runs(aeolus_ndp=flows({NDP: 2e4, NDP_AEOLUS: aeolus, NDP_NEITHER: 1e6})))
     assert values(found.deciding) == {f"p99 FCT, {NDP_AEOLUS} / {NDP}": round(aeolus / 2e4, 9)}
     assert values(found.beside)[f"p99 FCT, {NDP_NEITHER} / {NDP}"] == 50.0
+    assert found.verdict == verdict
+
+
+@pytest.mark.parametrize(("aeolus", "verdict"), [(1e4, "holds"), (1.01e4, "differs")])
+def test_homas_tail_is_three_times_lower_in_an_incast_of_messages_without_grants(aeolus: float, verdict: str) -> None:
+    def of(size_bytes: int, fcts: dict[str, float]) -> list[tuple[dict[str, Any], dict[str, list[Any]]]]:
+        case = {"workload.sizes.size_bytes": size_bytes}
+        return [(case | {"scheme": scheme}, {"fct_ns": [fct]}) for scheme, fct in fcts.items()]
+
+    others = {HOMA_FIFO: 1.5e4, HOMA_ROOM: 9e3, HOMA_ONE: 2e4, HOMA_AEOLUS_ONE: 1e4}
+    large = of(100_000, {HOMA: 3e4, HOMA_AEOLUS: aeolus} | others)
+    small = of(30_000, {HOMA: 1e4, HOMA_AEOLUS: 2e4} | others)
+    found = judge(claim_of("AE3"), runs(aeolus_homa=Runs(*large, *small)))
+    assert list(values(found.deciding).values()) == [round(3e4 / aeolus, 9)]
+    assert values(found.beside)[f"incast of 7, 30 KB: p99 FCT, {HOMA} / {HOMA_AEOLUS}"] == 0.5
+    assert values(found.beside)[f"incast of 7, 100 KB: p99 FCT, {HOMA} / {HOMA_FIFO}"] == 2.0
     assert found.verdict == verdict

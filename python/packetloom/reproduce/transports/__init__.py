@@ -28,6 +28,7 @@ EXPERIMENTS = (
     Experiment("dcpim-incast", "dcpim-incast.toml", tiny="200us"),
     Experiment("aeolus-web-server", "aeolus-web-server.toml", full=("run.seeds=20",), tiny="200us"),
     Experiment("aeolus-ndp", "aeolus-ndp.toml", full=("run.seeds=20",), tiny="200us"),
+    Experiment("aeolus-homa", "aeolus-homa.toml", tiny="200us"),
     Experiment("aeolus-incast", "aeolus-incast.toml", tiny="200us"),
     Experiment("web-search", "web-search.toml", quick=("run.seeds=3", "run.duration=20ms"), tiny="200us"),
     Experiment("burst", "burst.toml", tiny="1.2ms"),

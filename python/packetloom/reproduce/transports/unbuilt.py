@@ -23,19 +23,6 @@ class Unbuilt:
     claims: tuple[tuple[str, str, str, str], ...]
 
 
-HOMA_AEOLUS = Unbuilt(
-    "Homa with Aeolus",
-    "SIGCOMM 2020",
-    (
-        (
-            "AE3",
-            "Homa with small buffers: tail FCT 20 times lower with Aeolus",
-            ABSTRACT,
-            "≥ 3 times, incast of 7, buffers of 200 KB",
-        ),
-    ),
-)
-
 FLOODGATE = Unbuilt(
     "Floodgate",
     "CoNEXT 2021",
