@@ -81,7 +81,7 @@ def claims_table(by_scale: Mapping[str, Committed], choices: Mapping[str, str] |
     reasons: list[tuple[str, str]] = []
     for id, row in found[largest].items():
         here = {scale: rows[id] for scale, rows in found.items() if id in rows}
-        lines.append(_line([id, row["claim"], row["paper"], numbers_text(row), verdict_text(here)]))
+        lines.append(_line([id, row["claim"], row["paper"], numbers_text(row), verdict_text(here, largest)]))
         if reason := reason_text({scale: here[scale] for scale in shown if scale in here}):
             reasons.append((id, reason.removesuffix((choices or {}).get(id, "")).rstrip()))
     items = reason_lines(reasons)
@@ -105,11 +105,11 @@ def tally_lines(by_scale: Mapping[str, Committed], shown: Mapping[str, Committed
     return _wrapped(" ".join(text))
 
 
-def verdict_text(by_scale: Mapping[str, ClaimRow]) -> str:
-    """The verdict, once where the scales agree."""
-    verdicts: list[str] = [row["verdict"] for row in by_scale.values()]
-    verdict = verdicts[0]
-    return verdict + "".join(f" ({scale}: {of})" for scale, of in zip(by_scale, verdicts, strict=True) if of != verdict)
+def verdict_text(by_scale: Mapping[str, ClaimRow], shown: str) -> str:
+    """The verdict at the scale whose numbers are shown, and those at others where they differ from it."""
+    verdict = str(by_scale[shown]["verdict"])
+    others = {scale: row["verdict"] for scale, row in by_scale.items() if row["verdict"] != verdict}
+    return verdict + "".join(f" ({scale}: {of})" for scale, of in others.items())
 
 
 def reason_text(by_scale: Mapping[str, ClaimRow]) -> str:
