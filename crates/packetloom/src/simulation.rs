@@ -537,7 +537,6 @@ impl Setting {
             warm_up: from,
             helpers_took: Duration::ZERO,
             window_costs: WindowCosts::default(),
-            planned_for: Duration::ZERO,
             warnings,
             never_started: 0,
             stalled: None,

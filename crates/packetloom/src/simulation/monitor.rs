@@ -2,9 +2,12 @@
 
 use crate::narrow::saturated;
 use crate::units::Time;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
+
+/// So many times as long may a run take that has done next to nothing by its time.
+const PATIENCE: u32 = 10;
 
 /// How far a run is, and a way to end it, for another thread.
 #[derive(Debug)]
@@ -17,8 +20,13 @@ pub struct Monitor {
     now: AtomicU64,
     /// The run ends after so many packet-hops.
     most_hops: u64,
-    /// And at this moment.
-    ends_at: Option<Instant>,
+    /// It may take longer while it has fewer than these.
+    least_hops: u64,
+    /// And so long after it began to carry packets, or first said how far it is.
+    longest: Option<Duration>,
+    began: Arc<OnceLock<Instant>>,
+    /// What its thread took to carry packets, in nanoseconds: without what comes before and after.
+    carried_ns: AtomicU64,
 }
 
 /// How far a run is.
@@ -40,7 +48,10 @@ impl Default for Monitor {
             done: AtomicU64::default(),
             now: AtomicU64::default(),
             most_hops: u64::MAX,
-            ends_at: None,
+            least_hops: 0,
+            longest: None,
+            began: Arc::default(),
+            carried_ns: AtomicU64::default(),
         }
     }
 }
@@ -51,9 +62,10 @@ impl Monitor {
         self.cancelled.store(true, Ordering::Relaxed);
     }
 
-    /// Of a run that ends by itself after so many packet-hops, or so long.
-    pub(super) fn until(most_hops: u64, longest: Duration) -> Monitor {
-        Monitor { most_hops, ends_at: Some(Instant::now() + longest), ..Monitor::default() }
+    /// Of a run that ends by itself after so many packet-hops; or so long, or ten times that if there are fewer than
+    /// the least by then.
+    pub(super) fn until((least_hops, most_hops): (u64, u64), longest: Duration) -> Monitor {
+        Monitor { least_hops, most_hops, longest: Some(longest), ..Monitor::default() }
     }
 
     /// How far the run is.
@@ -67,8 +79,24 @@ impl Monitor {
 
     /// Of a run that is a part of this one: it ends when this one does.
     pub(super) fn under(&self) -> Monitor {
-        let Monitor { most_hops, ends_at, .. } = *self;
-        Monitor { cancelled: Arc::clone(&self.cancelled), most_hops, ends_at, ..Monitor::default() }
+        let (cancelled, began) = (Arc::clone(&self.cancelled), Arc::clone(&self.began));
+        let Monitor { least_hops, most_hops, longest, .. } = *self;
+        Monitor { cancelled, least_hops, most_hops, longest, began, ..Monitor::default() }
+    }
+
+    /// The network is built, and begins to carry packets.
+    pub(super) fn begin(&self) {
+        self.began.get_or_init(Instant::now);
+    }
+
+    /// The run's thread took so long to carry packets.
+    pub(super) fn note_carried(&self, took: Duration) {
+        self.carried_ns.fetch_add(saturated::<u64>(took.as_nanos() as f64), Ordering::Relaxed);
+    }
+
+    /// How long that was, if the run has packets.
+    pub(super) fn carried(&self) -> Option<Duration> {
+        Some(self.carried_ns.load(Ordering::Relaxed)).filter(|&ns| ns > 0).map(Duration::from_nanos)
     }
 
     /// Whether the run is to go on.
@@ -78,7 +106,10 @@ impl Monitor {
 
     /// Ends the run if it is to end by itself by now.
     fn end_if_due(&self, packet_hops: u64) {
-        if packet_hops >= self.most_hops || self.ends_at.is_some_and(|at| Instant::now() >= at) {
+        let began = self.began.get_or_init(Instant::now);
+        let patience = if packet_hops < self.least_hops { PATIENCE } else { 1 };
+        let is_late = self.longest.is_some_and(|longest| began.elapsed() >= longest * patience);
+        if packet_hops >= self.most_hops || is_late {
             self.cancel();
         }
     }

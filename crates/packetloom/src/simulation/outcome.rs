@@ -123,8 +123,6 @@ pub struct Outcome {
     pub helpers_took: Duration,
     /// What windows cost, where what threads would do was done in turn.
     pub window_costs: WindowCosts,
-    /// The processor time that a controller took to plan the case before its first packet.
-    pub planned_for: Duration,
     /// What the user should know.
     pub warnings: Vec<String>,
     /// Flows that were still to start when the case ended: what they wait for did not come, or the case stalled, or

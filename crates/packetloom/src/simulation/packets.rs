@@ -23,6 +23,7 @@ use crate::units::Time;
 use crate::user_class::ControlError;
 use crate::workload::Workload;
 use crate::workload::job::{Job, carry_out};
+use cpu_time::ThreadTime;
 
 /// A run says how far it is once in so many packet-hops: after each window that costs as much as some packets, of which
 /// a small network has no more in one.
@@ -135,7 +136,10 @@ impl Setting {
         let mut collector = Collector::new(self.format, workload.background().to_vec());
         let audit = self.is_audited.then(|| Audit::new(self.terms(&plan)));
         let mut steady = Steady::of(&self, &workload);
+        monitor.begin();
+        let clock = ThreadTime::now();
         let end = self.drive(engine.as_mut(), &mut workload, &mut collector, &mut steady, audit, monitor);
+        monitor.note_carried(clock.elapsed());
         self.conclude(Ran {
             engine: engine.as_mut(),
             workload: &workload,

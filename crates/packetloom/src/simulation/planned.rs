@@ -6,7 +6,6 @@ use crate::engine::Engine;
 use crate::flow::Flow;
 use crate::spec::Complaint;
 use crate::workload::Workload;
-use cpu_time::ThreadTime;
 
 /// Runs a centrally controlled transport: first all of the controller's decisions, then the packets.
 pub(super) fn run_central(simulation: Simulation, monitor: &Monitor) -> Result<Outcome, Complaint> {
@@ -16,9 +15,7 @@ pub(super) fn run_central(simulation: Simulation, monitor: &Monitor) -> Result<O
     let transport = case.scheme.component("transport");
     let until = setting.max_time();
     let recorder = setting.recorder();
-    let clock = ThreadTime::now();
     let plan = Plan::new(&transport, flows, &setting.topology, case.seed, until, recorder.as_ref());
-    let planned_for = clock.elapsed();
     // The same flows once more: the first ones went to the controller.
     let workload = Workload::build(&case.workloads, &environment)?;
     let book = plan.book.clone();
@@ -39,7 +36,6 @@ pub(super) fn run_central(simulation: Simulation, monitor: &Monitor) -> Result<O
     let mut network_latencies_ps = network.unwrap_or_default();
     server_latencies_ps.sort_unstable();
     network_latencies_ps.sort_unstable();
-    outcome.planned_for = planned_for;
     outcome.control = Some(Control {
         traffic: plan.control,
         normalisations: plan.normalisations,

@@ -22,8 +22,10 @@ const MOST_HOPS: u64 = 3_000_000;
 /// Where background flows go on until others are done, traffic does not tell how much there is: only a trial that comes
 /// to an end, or to a good share of it, does.
 const FEWEST_HOPS_UNTOLD: u64 = 4_000_000;
-/// But for no longer than this, whatever it simulates.
+/// But for no longer than this,
 const LONGEST: Duration = Duration::from_millis(1500);
+/// unless hosts have sent next to nothing by then.
+const LEAST_HOPS_PER_HOST: u64 = 10;
 /// Of flow-level models, which nothing ends, so many flows are tried.
 const MOST_FLUID_FLOWS: usize = 5_000;
 /// A share done tells what the whole costs from here on: what begins a case may be unlike the rest of it.
@@ -35,8 +37,9 @@ pub struct Trial {
     packet_hops: u64,
     wire_bytes: u64,
     took: Duration,
-    /// What a controller took of it to plan the whole case before its first packet.
-    planned_for: Duration,
+    /// What of it does not depend on how much is carried: to build the network and to read what it counted; and what a
+    /// controller took to plan the whole case.
+    fixed: Duration,
     /// How far it came, in the case's own time.
     simulated: Time,
     /// How many flows have started.
@@ -77,9 +80,9 @@ impl Simulation {
         let share = demand.map_or(0.0, |demand| SHARE_OF_HOPS * demand.packet_hops);
         let hops =
             fewest.max(HOPS_PER_HOST * u64::from(self.hosts())).max(saturated::<u64>(share).min(MOST_HOPS));
-        let flows = self.shorten_if_fluid();
+        let (hosts, flows) = (self.hosts(), self.shorten_if_fluid());
         let max_time = self.setting.max_time();
-        let monitor = Monitor::until(hops, LONGEST);
+        let monitor = Monitor::until((LEAST_HOPS_PER_HOST * u64::from(hosts), hops), LONGEST);
         let clock = ThreadTime::now();
         let outcome = self.run_together(&monitor)?;
         let took = clock.elapsed() + outcome.helpers_took;
@@ -89,7 +92,7 @@ impl Simulation {
             packet_hops,
             wire_bytes,
             took,
-            planned_for: outcome.planned_for,
+            fixed: monitor.carried().map_or(Duration::ZERO, |carried| took.saturating_sub(carried)),
             simulated: outcome.simulated,
             started: outcome.flows.len(),
             share_done: monitor.progress().share,
@@ -132,13 +135,13 @@ impl Trial {
             return demand
                 .map(|demand| Cost { packet_hops: tried.packet_hops, ..tried.times(demand.flows / flows) });
         }
-        let planned_s = self.planned_for.as_secs_f64();
-        let carried = Cost { cpu_s: tried.cpu_s - planned_s, ..tried };
+        let fixed_s = self.fixed.as_secs_f64();
+        let carried = Cost { cpu_s: tried.cpu_s - fixed_s, ..tried };
         let cost = match demand.filter(|_| self.goes_by_packets) {
             Some(demand) => Some(carried.times((demand.wire_bytes / self.wire_bytes as f64).max(1.0))),
             None => (self.share_done >= LEAST_SHARE).then(|| carried.times(1.0 / self.share_done)),
         };
-        cost.map(|cost| Cost { cpu_s: cost.cpu_s + planned_s, ..cost }.until(self.max_time))
+        cost.map(|cost| cost.until(self.max_time)).map(|cost| Cost { cpu_s: cost.cpu_s + fixed_s, ..cost })
     }
 
     /// What another case costs whose scheme is the same, by what it has the network carry beside the case that was
@@ -187,7 +190,7 @@ mod tests {
             packet_hops: 1_000,
             wire_bytes: 1_000_000,
             took: Duration::from_millis(10),
-            planned_for: Duration::ZERO,
+            fixed: Duration::ZERO,
             simulated: Time::from_us(2_000),
             started: 4,
             share_done: 0.1,
@@ -210,7 +213,7 @@ mod tests {
             (Some(0.015), Some(0.02)),
             "links that are overloaded, and the end"
         );
-        let planned = Trial { planned_for: Duration::from_millis(6), ..trial };
+        let planned = Trial { fixed: Duration::from_millis(6), ..trial };
         let cpu_ms = |cost: Option<Cost>| cost.map(|cost| (cost.cpu_s * 1e3).round());
         assert_eq!(
             cpu_ms(planned.cost(demand(5e6))),
