@@ -269,7 +269,7 @@ pub const PARAMS: &[Param] = &[
     own(
         "resend_after",
         Holds::Time,
-        "A receiver that has received nothing of a message for this long requests what is missing, unless packets with a better priority kept its link busy in the last quarter of this time. A sender does not send again what left it, after a pause, in the last half of this time (homa-ns3: it does). A sender that has received nothing for twice as long requests a status. After each request that brings nothing new the wait doubles, up to 16 times. The variant homa-ns3 requests this often, as it grants to a message, what had been granted at the last opportunity to request, whatever delays it. Left out: \"1ms\" (simulator, homa-ns3), \"5ms\" (linux).",
+        "A receiver that has received nothing of a message for this long requests what is missing, unless packets with a better priority kept its link busy in the last quarter of this time. A sender does not send again what left it, after a pause, in the last half of this time (homa-ns3: it does). A sender that has received nothing for twice as long requests a status. After each request that brings nothing new the wait doubles, up to 16 times. The variant Receivers of homa-ns3 request this often, as they grant to a message, what had been granted at the last opportunity to request, whatever delays it. Left out: \"1ms\" (simulator, homa-ns3), \"5ms\" (linux).",
         "Homa §3.7: a few milliseconds; HomaModule: resend_ticks 5; HomaL4Protocol-ns-3: ExpireRtxTimeout; the simulator loses nothing; what is late, what left too lately to be, and the doubling: packetloom",
     ),
 ];
