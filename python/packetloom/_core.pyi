@@ -55,9 +55,9 @@ class Case:
         """Flows, and data packets times links, of what the case has the network carry; None where that depends on how
         long flows take."""
 
-    def flows_to_be_steady(self) -> tuple[float, float] | None:
-        """How many flows it takes to be steady, at least and with room for slow schemes; None where no number does, or
-        where no flow arrives by the clock."""
+    def flows_to_be_steady(self) -> tuple[float, float, float] | None:
+        """How many flows it takes to be steady, at least and with room for slow schemes, and the seconds that their
+        slowest flows may take; None where no number does, or where no flow arrives by the clock."""
 
     @property
     def doubts(self) -> list[str]:

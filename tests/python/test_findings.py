@@ -478,6 +478,27 @@ def test_the_page_has_what_values_cost(spines: Results) -> None:
     assert "along-" in page
 
 
+def test_a_fault_that_never_comes_is_a_value_to_begin_at_and_unfinished_flows_are_said(tmp_path: Path) -> None:
+    """What a link that dies for good cost was "1.02 times" of half the flows, over "fault"."""
+    scenario = {
+        "topology": {"kind": "rack", "hosts": 4},
+        "workload": [{"sizes": "web-search"}],
+        "run": {"loads": [0.5], "flows": 60, "seeds": 2, "max_time": "100ms"},
+        "scheme": [{"name": "DCTCP", "transport": "dctcp", "queue": "ecn"}],
+        "fault": [{"kind": "link-down", "between": ["host0", "switch0"], "at": ["100us", "never"]}],
+    }
+    results = packetloom.run(scenario, tmp_path / "cut", progress=False)
+    found = along(results, "at", base="never")
+    assert (found.name, found.base, found.others) == ("fault at", "never", ["100us"])
+    console_ = console()
+    with console_.capture() as shown:
+        print_along(found, console_)
+    said = " ".join(shown.get().split())
+    assert "Fault at 100us over never" in said
+    assert "This is of flows that finished. Unfinished are" in said
+    assert "fault at 100us" in said.partition("Unfinished are")[2]
+
+
 def test_how_often_as_bad_is_told_from_once() -> None:
     assert times_said(1.0004) == "1.0004 times"
     assert times_said(2.0) == "2 times"

@@ -124,7 +124,7 @@ struct Outlook {
     of_traffic: Vec<String>,
     of_scheme: Vec<String>,
     doubts: Vec<String>,
-    flows_to_be_steady: Option<(f64, f64)>,
+    flows_to_be_steady: Option<(f64, f64, f64)>,
     is_overloaded: bool,
 }
 
@@ -141,7 +141,9 @@ impl Outlook {
                 .collect(),
             of_scheme: built.scheme_facts(),
             doubts: doubts.map(|doubt| format!("{}: {}", doubt.key, doubt.message)).collect(),
-            flows_to_be_steady: settling.as_ref().and_then(Settling::needed_flows),
+            flows_to_be_steady: settling.as_ref().and_then(|settling| {
+                settling.needed_flows().map(|(least, with_room)| (least, with_room, settling.slowest_s()))
+            }),
             is_overloaded: settling.is_some_and(|settling| settling.is_overloaded()),
         }
     }
@@ -253,9 +255,9 @@ impl Case {
         })
     }
 
-    /// How many flows it takes to be steady, at least and with room for slow schemes; nothing where no number does, or
-    /// where no flow arrives by the clock.
-    fn flows_to_be_steady(&self) -> PyResult<Option<(f64, f64)>> {
+    /// How many flows it takes to be steady, at least and with room for slow schemes, and the seconds that their slowest
+    /// flows may take; nothing where no number does, or where no flow arrives by the clock.
+    fn flows_to_be_steady(&self) -> PyResult<Option<(f64, f64, f64)>> {
         Ok(self.outlook()?.flows_to_be_steady)
     }
 

@@ -82,8 +82,9 @@ class Forecast:
             return f"takes a second or two{rest}"
         least = "at least " if self.unknown else "about "
         cores = f", {duration_text(self.wall_s)} on {self.workers} cores" if self.workers > 1 else ""
+        hops = f"{hops_text(self.packet_hops)} packet-hops, " if self.packet_hops else ""
         told = (
-            f"{least}{duration_text(self.cpu_s)} of processor time{cores}; {hops_text(self.packet_hops)} packet-hops, "
+            f"{least}{duration_text(self.cpu_s)} of processor time{cores}; {hops}"
             f"{size_said_roughly(self.memory_bytes)} of memory, {size_said_roughly(self.disk_bytes)} of disk"
         )
         rest = f"; not known for {', '.join(self.unknown)}" if self.unknown else ""

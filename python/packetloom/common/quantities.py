@@ -75,6 +75,8 @@ def axis_scale(axis: str) -> tuple[str, float]:
 
 def axis_value_text(axis: str, value: object) -> str:
     """A value on an axis of the grid, without the axis' name."""
+    if FAULT_AT.fullmatch(axis):
+        return time_text(value) if isinstance(value, int | float) else str(value)
     text = axis_text(axis, value)
     unit = axis.rpartition("_")[2]
     if unit == "packets":

@@ -45,8 +45,12 @@ def is_rdma(kind: str) -> bool:
     return "preset" in _defaults()[kind]
 
 
-def alike(kinds: Sequence[str]) -> dict[str, dict[str, Any]]:
-    """For each of the transports that are compared, what it has to be told to be like the others."""
+def alike(kinds: Sequence[str], gbps: float) -> dict[str, dict[str, Any]]:
+    """For each of the transports that are compared, what it has to be told to be like the others.
+
+    Acknowledgements of several packets belong to links of 100 Gb/s and more: at 10 Gb/s four packets of 4 KB are most
+    of what a path holds.
+    """
     known = _defaults()
     has_size = [kind for kind in kinds if "mss" in known[kind]]
     coalesces = {kind for kind in has_size if "ack_every" in known[kind]}
@@ -56,7 +60,7 @@ def alike(kinds: Sequence[str]) -> dict[str, dict[str, Any]]:
     for kind in has_size:
         if not is_rdma(kind) and known[kind]["mss"] != payload and not is_single:
             told[kind]["mss"] = payload
-    if not all(kind in coalesces or "delayed_ack" not in known[kind] for kind in kinds):
+    if gbps < DEPLOYED_GBPS or not all(kind in coalesces or "delayed_ack" not in known[kind] for kind in kinds):
         for kind in coalesces:
             told[kind]["ack_every"] = 1 if is_rdma(kind) else f"{LARGE}B"
     return told

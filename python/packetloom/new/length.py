@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -25,9 +26,11 @@ def long_enough(answers: Answers, cases: Sequence[_core.Case]) -> Answers:
         return replace(answers, about_flows="no number is steady in every case here: `packetloom check` says why")
     least, with_room = (max(FLOWS, *(each[place] for each in known)) for place in (0, 1))
     cpu_s = _cpu_s(cases) / FLOWS
-    for flows, about in ((with_room, ENOUGH), (least, AT_LEAST.format(with_room))):
-        if flows <= FLOWS or flows * cpu_s <= MOST_CPU_S:
-            return replace(answers, flows=round(flows), about_flows=about)
+    if with_room <= FLOWS or with_room * cpu_s <= MOST_CPU_S:
+        slowest_ms = max(1, math.ceil(1e3 * max(each[2] for each in known)))
+        return replace(answers, flows=round(with_room), about_flows=ENOUGH, cool_down=f"{slowest_ms}ms")
+    if least <= FLOWS or least * cpu_s <= MOST_CPU_S:
+        return replace(answers, flows=round(least), about_flows=AT_LEAST.format(with_room))
     return replace(answers, about_flows=TOO_FEW.format(with_room))
 
 

@@ -37,6 +37,7 @@ class Answers:
     loads: Sequence[float] | None = None
     flows: int | None = None
     about_flows: str = "more flows, more certain tails; `packetloom check` says if it can be steady"
+    cool_down: str | None = None
     seeds: int | None = None
     rate: str = "10Gbps"
     oversubscription: Sequence[float] = ()
@@ -133,7 +134,7 @@ def _workload(answers: Answers) -> str:
 def _schemes(answers: Answers) -> list[str]:
     """A table for each scheme; what is no scheme's own they all have alike."""
     chosen = answers.chosen
-    told = equal.alike([one.kind for one in chosen])
+    told = equal.alike([one.kind for one in chosen], answers.gbps)
     return [_scheme(one, told[one.kind] | _repair(one.kind, answers), answers) for one in chosen]
 
 
@@ -194,6 +195,8 @@ def _run(answers: Answers) -> str:
         )
         lines.append(f"flows = {flows} # {answers.about_flows}")
         lines.append('warm_up = "auto" # flows are not measured until queues have had time to settle')
+        if answers.cool_down:
+            lines.append(f'cool_down = "{answers.cool_down}" # nor those that would end while traffic drains')
     lines += [f"{key} = {_value(value)}" for key, value in traffic.run.items()]
     seeds = answers.seeds or (JOB_SEEDS if traffic.is_job else SEEDS)
     lines.append(f"seeds = {seeds} # each scheme sees the same flows under the same seed")

@@ -26,6 +26,7 @@ from packetloom.report.measures import Condition, Measure, Question, condition_o
 from packetloom.report.ranking import Answer, Pair, comparison_text
 from packetloom.report.sentences import sentences
 from packetloom.report.setup import setting_text
+from packetloom.scenario import confounders
 from packetloom.store.case_rows import builds_of
 from packetloom.store.results import Results, Snapshot
 
@@ -296,6 +297,8 @@ def print_comparison(sides: Sides, console: Console, by: str | None = None) -> l
         console.print(f"{letter}: {name}, by {builds_text(builds_of(side.results.rows()))}")
     if same := sides.unchanged():
         console.print(same)
+    for line in _footing(sides):
+        console.print(f"warning: {line}", markup=False)
     console.print()
     setting = setting_text(sides.several, answer.question.flows)
     if len(sides.pairs) == 1 and answer.question.conditions:
@@ -320,6 +323,20 @@ def print_comparison(sides: Sides, console: Console, by: str | None = None) -> l
     for name in sides.only:
         console.print(f"only on one side: {name}", style="dim")
     return list(sides.rows(measure))
+
+
+def _footing(sides: Sides) -> list[str]:
+    """What the two schemes differ in beside themselves, if two are compared."""
+    if sides.a.scheme is None or sides.b.scheme is None:
+        return []
+    both = [(sides.a.results, sides.a.scheme), (sides.b.results, sides.b.scheme)]
+    lines = [line for results, scheme in both for line in results.plan_lines() if _scheme_of(line) == scheme]
+    return [confounders.warning(one) for one in confounders.unequal_as_stored(lines) if one.is_foreign]
+
+
+def _scheme_of(line: dict[str, object]) -> object:
+    parameters = line.get("parameters")
+    return parameters.get("scheme") if isinstance(parameters, dict) else None
 
 
 def _table(measure: Measure, rows: Sequence[Compared], sides: Sides) -> Table:

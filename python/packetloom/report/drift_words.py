@@ -116,7 +116,8 @@ def how_steady(question: Question) -> str:
         "no case" if not drifting and not short else f"{len(found) - len(short) - len(drifting)} of the cases do not"
     )
     does = "drifts" if which == "no case" else "drift"
-    steady = f"Steady: {which} {does} over the run ({level}; a drift of {in_percent(seen)} would show)."
+    whole = "Over all flows" if by_size(question, False) else "Steady:"
+    steady = f"{whole} {which} {does} over the run ({level}; a drift of {in_percent(seen)} would show)."
     return " ".join(part for part in (steady, too_short) if part)
 
 

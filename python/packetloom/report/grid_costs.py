@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from packetloom.common.quantities import SCALES_OF_AXES, axis_value_text, said_within
+from packetloom.common.quantities import FAULT_AT, SCALES_OF_AXES, axis_value_text, said_within
 from packetloom.errors import PacketloomError
 from packetloom.report.drift_words import warning
 from packetloom.report.measures import (
@@ -81,6 +81,8 @@ class Along:
 
 def axis_name(axis: str) -> str:
     """An axis as sentences call it."""
+    if FAULT_AT.fullmatch(axis):
+        return axis.removesuffix("_ns").replace(".", " ")
     short = ".".join(axis.split(".")[-2:])
     name, _, unit = short.rpartition("_")
     return (name if unit in SCALES_OF_AXES else short).removeprefix("topology.").removeprefix("run.")
@@ -159,6 +161,7 @@ def _turned(
         conditions=tuple(conditions),
         measures=measures,
         unfinished={},
+        unfinished_at={places[key]: one for key, one in question.unfinished_at.items() if key in places},
         stopped={places[key]: one for key, one in question.stopped.items() if key in places},
         twins=(),
         steadiness={places[key]: one for key, one in question.steadiness.items() if key in places},
@@ -182,6 +185,19 @@ def sentences_along(found: Along) -> Iterator[Sentence]:
         if parts:
             start = f"{found.name[:1].upper()}{found.name[1:]} {value} over {found.base}, {found.measure.title}: "
             yield Sentence("more", (start, *parts, "."))
+    if cut := [line for line in found.lines() if line in _unfinished(found)]:
+        yield Sentence("more", ("This is of flows that finished. Unfinished are ", *_said_unfinished(found, cut), "."))
+
+
+def _unfinished(found: Along) -> dict[tuple[Condition, str], float]:
+    """The share of its flows that a scheme left unfinished at a value, where it left any."""
+    return {(here, value): share for (value, here), share in found.answer.question.unfinished_at.items()}
+
+
+def _said_unfinished(found: Along, cut: Sequence[tuple[Condition, str]]) -> Iterator[Part]:
+    for place, (here, value) in enumerate(cut):
+        where = ", ".join(filter(None, [scheme_of(here), point_of(here).where, f"{found.name} {value}"]))
+        yield f"{'; ' if place else ''}{100 * _unfinished(found)[here, value]:.3g} % under {where}"
 
 
 def _costs(found: Along, value: str) -> Iterator[Part]:

@@ -158,6 +158,8 @@ class Question:
     """The fewest measured flows of a case."""
     unfinished: Mapping[str, float] = field(default_factory=dict)
     """The largest share of its flows that a scheme left unfinished under any condition, where it left any."""
+    unfinished_at: Mapping[tuple[str, Condition], float] = field(default_factory=dict)
+    """That share for each scheme and condition, where it left any."""
     alike: float = ALIKE
     """Schemes that differ by less than this fraction are called alike."""
     stopped: Mapping[tuple[str, Condition], Stopped] = field(default_factory=dict)
@@ -210,9 +212,10 @@ def question_of(results: SomeResults, bins: Sequence[SizeBin] = DEFAULT_BINS) ->
     known = {name for name, _ in pairs}
     entities = tuple(dict.fromkeys(one for one, _ in found.places.values() if one in known))
     unfinished = found.measure("unfinished", "", "", ("unfinished", "mean"))
+    left = {place: float(np.mean(list(shares.values()))) for place, shares in unfinished.values.items()}
     worst: dict[str, float] = {}
-    for (entity, _), shares in unfinished.values.items():
-        worst[entity] = max(worst.get(entity, 0.0), float(np.mean(list(shares.values()))))
+    for (entity, _), share in left.items():
+        worst[entity] = max(worst.get(entity, 0.0), share)
     return Question(
         kind,
         entities,
@@ -222,6 +225,7 @@ def question_of(results: SomeResults, bins: Sequence[SizeBin] = DEFAULT_BINS) ->
         max(len(values) for values in measures[0].values.values()),
         found.flows,
         {entity: share for entity, share in worst.items() if share > 0},
+        {place: share for place, share in left.items() if share > 0},
         alike=max(one.alike for one in several),
         stopped=stopped,
         estimated=_estimated(several),

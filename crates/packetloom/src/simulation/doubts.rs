@@ -1,12 +1,14 @@
 //! What a case is allowed to be, but was probably not meant to be: what only its network and its traffic together show.
 
 use super::Simulation;
+use super::network_facts::base_rtts;
 use crate::fault::Faults;
 use crate::flow::HostId;
 use crate::narrow::{exact, saturated};
 use crate::routing::{self, Tracer};
-use crate::spec::{Complaint, Values};
+use crate::spec::{Complaint, Value, Values};
 use crate::topology::Topology;
+use crate::transport::PacketFormat;
 use crate::units::Time;
 use crate::workload::{SourceFacts, Workload};
 use std::collections::BTreeMap;
@@ -24,8 +26,10 @@ impl Simulation {
     /// Doubts about a case, by keys of the scenario; a case's own scheme is called `scheme`.
     pub fn doubts(&self) -> Vec<Complaint> {
         let case = &self.setting.case;
-        let mut doubts: Vec<Complaint> = [self.overloaded(), self.all_too_early(), self.never_slower()]
+        let of_traffic = [self.overloaded(), self.all_too_early(), self.never_slower()];
+        let mut doubts: Vec<Complaint> = of_traffic
             .into_iter()
+            .chain([self.acknowledged_too_seldom()])
             .flatten()
             .chain(cut_off(&self.setting.faults, &self.setting.topology))
             .collect();
@@ -90,7 +94,7 @@ impl Simulation {
     /// Whether no flow is measured, because all start in the warm-up.
     fn all_too_early(&self) -> Option<Complaint> {
         let run = &self.setting.case.run;
-        let Some(crate::spec::Value::Time(warm_up)) = run.entries.get("warm_up").cloned() else {
+        let Some(Value::Time(warm_up)) = run.entries.get("warm_up").cloned() else {
             return None;
         };
         let sources = self.workload.describe();
@@ -105,6 +109,27 @@ impl Simulation {
             "the last flow starts after about {last}, so hardly any is measured; write less, or more flows"
         );
         Some(Complaint::new("run.warm_up", message))
+    }
+
+    /// Whether senders' windows run dry before an acknowledgement is due: what one is of and what a path holds are more
+    /// than the largest window.
+    fn acknowledged_too_seldom(&self) -> Option<Complaint> {
+        let (topology, transport) = (&self.setting.topology, self.setting.case.scheme.component("transport"));
+        let Some(Value::Bytes(every)) = transport.entries.get("ack_every") else { return None };
+        let Some(Value::Number(windows)) = transport.entries.get("max_window") else { return None };
+        let has_window = !transport.has("control") || transport.text("control") == "nscc";
+        let format = PacketFormat::of(&transport);
+        let full_bytes = format.data.mss_bytes + format.data.header_bytes;
+        let (_, rtt) = base_rtts(topology, full_bytes, format.ack_bytes).filter(|_| has_window)?;
+        let holds = topology.nic_rate().as_bps() as f64 / 8.0 * rtt.as_secs_f64();
+        let largest = (windows * holds).max(full_bytes as f64);
+        if *every <= full_bytes || largest >= holds + *every as f64 {
+            return None;
+        }
+        let message = format!(
+            "a window is {largest:.0} B at most, and its path holds {holds:.0} B, so it runs dry before {every} B more are acknowledged: a constant for faster links; write {full_bytes}B, which is every packet"
+        );
+        Some(Complaint::new("scheme.transport.ack_every", message))
     }
 
     /// A floor of rates above every link's rate: no sender ever slows down.

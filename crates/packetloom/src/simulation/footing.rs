@@ -182,7 +182,9 @@ fn acknowledgements(side: &Side<'_>) -> Option<Held> {
             }
             _ => return None,
         };
-    let of = if bytes <= mss { "each packet".to_owned() } else { format!("every {bytes}B") };
+    // What is counted in bytes has its headers.
+    let full_bytes = if written.1.ends_with('B') { mss + format.data.header_bytes } else { mss };
+    let of = if bytes <= full_bytes { "each packet".to_owned() } else { format!("every {bytes}B") };
     let in_packets = Some((bytes / mss).max(1));
     let held = Held::foreign(format!("{of}, of {}B", format.ack_bytes), of);
     Some(Held { written: Some(written), in_packets, ..held })

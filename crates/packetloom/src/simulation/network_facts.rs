@@ -103,21 +103,24 @@ fn bottleneck(topology: &Topology) -> Option<String> {
 }
 
 fn round_trips(topology: &Topology, format: PacketFormat) -> Option<String> {
-    let answer_bytes = u64::from(format.ack_bytes);
-    let format = format.data;
+    let of_size = |bytes: u64| {
+        let (least, most) = base_rtts(topology, bytes, format.ack_bytes)?;
+        Some(format!("{least} to {most} for a packet of {bytes} B"))
+    };
+    let [header, full] = [format.data.header_bytes.max(1), format.data.mss_bytes + format.data.header_bytes];
+    let (header, full) = (of_size(header)?, of_size(full)?);
+    Some(format!("base RTT {header}, {full}, with an answer of {} B", format.ack_bytes))
+}
+
+/// The shortest and the longest time from a packet of so many bytes to its answer without queues; not of networks with
+/// too many pairs of hosts.
+pub(super) fn base_rtts(topology: &Topology, bytes: u64, answer_bytes: u16) -> Option<(Time, Time)> {
     let pairs = distinct_pairs(topology);
-    if pairs.len() > MOST_PAIRS {
-        return None;
-    }
     let way = |src: HostId, dst: HostId, bytes: u64| -> u64 {
         hops(topology, src, dst).iter().map(|hop| hop.until_ready(bytes).as_ps()).sum()
     };
-    let of_size = |bytes: u64| {
-        let times = pairs.iter().map(|&(src, dst)| Time(way(src, dst, bytes) + way(dst, src, answer_bytes)));
-        let (least, most) =
-            times.fold((Time::NEVER, Time::ZERO), |(least, most), time| (least.min(time), most.max(time)));
-        format!("{least} to {most} for a packet of {bytes} B")
-    };
-    let sizes = [format.header_bytes.max(1), format.mss_bytes + format.header_bytes].map(of_size);
-    Some(format!("base RTT {}, with an answer of {answer_bytes} B", sizes.join(", ")))
+    let times =
+        pairs.iter().map(|&(src, dst)| Time(way(src, dst, bytes) + way(dst, src, answer_bytes.into())));
+    let span = |(least, most): (Time, Time), time: Time| (least.min(time), most.max(time));
+    (pairs.len() <= MOST_PAIRS).then(|| times.fold((Time::NEVER, Time::ZERO), span))
 }

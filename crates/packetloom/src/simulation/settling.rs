@@ -188,6 +188,12 @@ impl Settling {
         (!self.is_overloaded()).then(|| (flows(self.least()), flows(self.with_room())))
     }
 
+    /// What the slowest flows may take, in seconds, where there is room for slow schemes: flows that start later than
+    /// that before the last are over only as traffic drains.
+    pub fn slowest_s(&self) -> f64 {
+        ROOM * self.fair()
+    }
+
     fn verdict(&self) -> String {
         let Some((_, flows)) = self.needed_flows() else {
             return "it cannot be steady".to_owned();
