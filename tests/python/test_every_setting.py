@@ -285,6 +285,17 @@ ALSO: dict[str, tuple[dict[str, Json], list[Json] | None]] = {
         },
         None,
     ),
+    "fidelity/flows.calibrate": (
+        {
+            "workload": TWO_JOBS["workload"],
+            "run.loads": None,
+            "run.flows": None,
+            "run.max_time": "200ms",
+            "scheme.0.routing": "spray-random",
+            "fault": None,
+        },
+        None,
+    ),
     **{f"fidelity/links.{name}": ({"own.flows": 1}, None) for name in ("representatives", "neighbours")},
     **{
         f"queue/ndp.{name}": (CROWDED | {"own.capacity": "1packets", "own.weight": 1}, values)

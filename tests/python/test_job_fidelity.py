@@ -114,7 +114,7 @@ def test_errors_of_repetitions_and_operations(small: dict[str, Any], tmp_path: P
         assert part in result.output
     errors = job_errors(Results(out))
     assert json.loads(found.read_text()) == errors.to_dicts() == json.loads((out / "fidelity.json").read_text())
-    assert set(errors["rung"]) == {"steady", "flows", "flows, whole"}
+    assert set(errors["rung"]) == {"steady", "flows", "flows, whole", "flows, calibrated"}
     assert set(errors["bin"]) == {"repetition", "all-reduce (fabric)"}
     for row in errors.iter_rows(named=True):
         assert row["estimate"] == pytest.approx(row["packets"] * (1 + row["error"]), rel=0.05)
@@ -169,3 +169,4 @@ def test_rungs_have_names() -> None:
     assert rung_name(None) == "packets"
     assert rung_name({"kind": "flows", "collectives": "messages"}) == "flows"
     assert rung_name({"kind": "flows", "collectives": "whole"}) == "flows, whole"
+    assert rung_name({"kind": "flows", "calibrate": True}) == "flows, calibrated"

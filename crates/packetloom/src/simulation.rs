@@ -69,6 +69,7 @@ use checks::{
 };
 use fidelity::{Fidelity, check_rung, wholes};
 use flow_level::{Model, run_fluid};
+use flow_rung::measured::{self, Measured};
 use flow_rung::run_flows;
 use links::run_links;
 use monitor::Goal;
@@ -79,6 +80,7 @@ use rank_faults::rank_faults;
 use serving::run_serving;
 use settling::with_warm_up;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::Arc;
 use std::time::Duration;
 use warnings::{never_asked, unfinished, unmeasured};
 
@@ -162,6 +164,8 @@ struct Setting {
     /// Flows that are sampled.
     watched: Option<FlowWatch>,
     flow_ports: Option<FlowPorts>,
+    /// What packets showed of the transport, where an estimate asks for it.
+    measured: Option<Arc<Measured>>,
     format: Format,
     longest_window: Time,
     threads: u32,
@@ -263,6 +267,7 @@ impl Simulation {
             captured,
             watched,
             flow_ports,
+            measured: None,
             format,
             longest_window: Time::NEVER,
             threads: 1,
@@ -313,6 +318,7 @@ impl Simulation {
         let Setting { case, topology, format, .. } = &self.setting;
         let mut facts: Vec<String> =
             preset_fact(&case.scheme.component("transport"), topology.nic_rate()).into_iter().collect();
+        facts.extend(measured::announced(&self.setting, &self.workload));
         let Some(queue) = case.scheme.optional_component("queue") else { return facts };
         let rates = topology.links.iter().filter(|link| link.src >= topology.hosts).map(|link| link.rate);
         let thresholds = queue::interpolated(&queue, &rates.collect(), topology.nic_rate());
@@ -383,7 +389,8 @@ impl Simulation {
     ///
     /// # Errors
     /// What of the case can't be simulated.
-    pub fn run(self, monitor: &Monitor) -> Result<Outcome, Complaint> {
+    pub fn run(mut self, monitor: &Monitor) -> Result<Outcome, Complaint> {
+        self.setting.measured = Measured::of(&self.setting, &self.workload, monitor)?;
         let alone = Alone::of(&self.setting, self.workload.jobs())?;
         let overloaded = self.overloaded();
         let mut outcome = self.run_together(monitor)?;
@@ -397,6 +404,7 @@ impl Simulation {
         let kind = &self.setting.case.scheme.component("transport").kind;
         let rung = Fidelity::of(&self.setting.case.run);
         let (promises, is_audited) = (self.setting.promises(), self.setting.is_audited);
+        let measured = self.setting.measured.clone();
         let mut outcome = if let Fidelity::Links(links) = rung {
             run_links(self, links, monitor)
         } else if rung == Fidelity::Flows {
@@ -413,6 +421,7 @@ impl Simulation {
             entry.map(|entry| self.run_built(monitor, |plan| entry.engine(plan))).ok_or_else(unknown)
         }?;
         outcome.warnings.extend(rung.note().map(str::to_owned));
+        outcome.warnings.extend(measured.map(|measured| measured.told()));
         outcome.is_estimated = rung != Fidelity::Packets;
         if let Some(message) = outcome.refused.take() {
             return Err(Complaint::new("scheme.transport", message));

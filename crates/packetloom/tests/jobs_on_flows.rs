@@ -173,3 +173,49 @@ fn a_step_of_training_stays_what_it_was_on_any_number_of_threads() {
         }
     }
 }
+
+/// Halving and doubling on a full fabric, where the packets of a message that is sprayed wait for others.
+fn sprayed(rung: &str) -> Outcome {
+    let toml = format!(
+        "[topology]\nkind = \"leaf-spine\"\nspines = 4\nleaves = 4\nhosts_per_leaf = 4\n\
+         link = {{ rate = \"100Gbps\", delay = \"0.5us\" }}\n[[workload]]\narrivals = {{ kind = \"collective\", \
+         operation = \"all-reduce\", size = \"4MB\", algorithm = \"halving-doubling\" }}\n[[scheme]]\n\
+         name = \"NSCC\"\ntransport = \"uec\"\nrouting = \"reps\"\nqueue = {{ kind = \"ndp\", capacity = \"75KB\", \
+         ecn_min = \"15KB\", ecn_max = \"60KB\" }}\n[run]\nfidelity = {rung}\n"
+    );
+    run(&toml)
+}
+
+#[test]
+fn pieces_run_by_packets_tell_what_a_transport_makes_of_a_full_fabric() {
+    let [packets, plain, calibrated] =
+        ["\"packets\"", "\"flows\"", "{ kind = \"flows\", calibrate = true }"].map(sprayed);
+    let error = |estimate: &Outcome| took(estimate).as_ns_f64() / took(&packets).as_ns_f64() - 1.0;
+    assert!(error(&plain) < -0.1, "{}", error(&plain));
+    assert!(error(&calibrated).abs() < error(&plain).abs(), "{}", error(&calibrated));
+    assert!(calibrated.warnings.iter().any(|line| line.starts_with("calibrated by")));
+    // Without it nothing changes, and with it nothing depends on what was measured before.
+    let spelt = sprayed("{ kind = \"flows\", calibrate = false }");
+    assert_eq!(fingerprint(&spelt.flows), fingerprint(&plain.flows));
+    let again = sprayed("{ kind = \"flows\", calibrate = true }");
+    assert_eq!(fingerprint(&again.flows), fingerprint(&calibrated.flows));
+}
+
+#[test]
+fn messages_that_nothing_holds_up_are_as_without_calibration() {
+    let ring = "arrivals = { kind = \"collective\", operation = \"all-reduce\", size = \"7200000B\" }";
+    let plain = text(&rack(8), &[ring], NDP);
+    let calibrated = plain.replace("\"flows\"", "{ kind = \"flows\", calibrate = true }");
+    let [plain, calibrated] = [plain, calibrated].map(|toml| took(&run(&toml)).as_ns_f64());
+    assert!((calibrated / plain - 1.0).abs() < 0.01, "{calibrated}, not {plain}");
+}
+
+#[test]
+fn wholes_have_no_messages_to_calibrate() {
+    let ring = "arrivals = { kind = \"collective\", operation = \"all-reduce\", size = \"1MB\" }";
+    let both = "{ kind = \"flows\", calibrate = true, collectives = \"whole\" }";
+    let toml = text(&rack(4), &[ring], NDP).replace("\"flows\"", both);
+    let scenario = packetloom::scenario::Scenario::from_toml(&toml, "test.toml", std::path::Path::new(""));
+    let problems = scenario.expect_err("it is refused").to_string();
+    assert!(problems.contains("has none; leave one of them out"), "{problems}");
+}

@@ -28,7 +28,12 @@ from packetloom.store.results import Results
 if TYPE_CHECKING:
     from rich.table import Table
 
-JOB_RUNGS: tuple[Any, ...] = ("steady", "flows", {"kind": "flows", "collectives": "whole"})
+JOB_RUNGS: tuple[Any, ...] = (
+    "steady",
+    "flows",
+    {"kind": "flows", "collectives": "whole"},
+    {"kind": "flows", "calibrate": True},
+)
 """Estimates that hold for jobs."""
 MOST_HOPS = 1e7
 """So many packet-hops of a case take some ten seconds."""
@@ -159,7 +164,7 @@ def _printed(errors: pl.DataFrame, load: float | None) -> Table:
         title=title, box=box.SIMPLE_HEAD, title_justify="left", title_style="bold", pad_edge=False, padding=(0, 1, 0, 0)
     )
     table.add_column("\nscheme", overflow="fold", min_width=8)
-    table.add_column("\nrung", no_wrap=True)
+    table.add_column("\nrung", min_width=12)
     table.add_column("\nof", overflow="fold", min_width=10)
     for header in ("\ntime", "\nexposed", "bus\nbandwidth", "times\nless CPU"):
         table.add_column(header, justify="right", no_wrap=True)

@@ -88,11 +88,12 @@ def rungs_of(results: Results) -> dict[str, str]:
 
 
 def rung_name(rung: object) -> str:
-    """What a scenario's `run.fidelity` is called in tables: its kind, and whether collective operations are wholes."""
+    """What a scenario's `run.fidelity` is called in tables: its kind, and how it differs from the kind's usual."""
     if not isinstance(rung, Mapping):
         return str(rung or "packets")
     kind = str(rung["kind"])
-    return f"{kind}, whole" if rung.get("collectives") == "whole" else kind
+    whole = ", whole" if rung.get("collectives") == "whole" else ""
+    return kind + whole + (", calibrated" if rung.get("calibrate") is True else "")
 
 
 def estimate_lines(statistics: pl.DataFrame, estimated: Mapping[str, Estimated], errors: Errors) -> list[list[str]]:

@@ -134,6 +134,42 @@ impl Sharing {
         }
     }
 
+    /// Adds a link of this many bits per ps; returns its number.
+    pub fn add_link(&mut self, capacity: f64) -> u32 {
+        self.links.push(LinkState {
+            capacity,
+            members: Vec::new(),
+            watched: 0,
+            is_due: false,
+            slack: capacity,
+        });
+        self.levels.push(f64::INFINITY);
+        narrow(self.links.len() - 1)
+    }
+
+    /// From now on a link has so many bits per ps.
+    pub fn set_capacity(&mut self, link: u32, capacity: f64) {
+        let state = &mut self.links[link as usize];
+        if state.members.is_empty() {
+            self.levels[link as usize] = f64::INFINITY;
+            state.slack = capacity;
+        }
+        state.capacity = capacity;
+        self.make_due(link);
+    }
+
+    /// A link's bits per ps.
+    pub fn capacity(&self, link: u32) -> f64 {
+        self.links[link as usize].capacity
+    }
+
+    /// The part of a link that its flows use, as of when time last went on.
+    pub fn use_of(&self, link: u32) -> f64 {
+        let LinkState { capacity, slack, .. } = self.links[link as usize];
+        let is_full = self.levels[link as usize].is_finite();
+        if is_full { 1.0 } else { (1.0 - slack / capacity).clamp(0.0, 1.0) }
+    }
+
     /// A flow arrives at `start`.
     ///
     /// # Panics
@@ -195,6 +231,11 @@ impl Sharing {
     /// Goes on until `until`, and reports each flow that ends before it or then, in order of time, then of number.
     /// Ends are rounded to the nearest picosecond.
     pub fn run_until(&mut self, until: Time, mut finished: impl FnMut(FlowId, Time)) {
+        self.run_until_held(until, |id, at, _| finished(id, at));
+    }
+
+    /// The same, and which link held each flow back the longest.
+    pub fn run_until_held(&mut self, until: Time, mut finished: impl FnMut(FlowId, Time, u32)) {
         self.settle();
         while let Some((at, id, slot)) = self.ends.first() {
             if at > until {
@@ -216,8 +257,8 @@ impl Sharing {
                 continue;
             }
             self.now = at;
-            self.leave(slot);
-            finished(id, at);
+            let held_by = self.leave(slot);
+            finished(id, at, held_by);
         }
     }
 
@@ -244,11 +285,14 @@ impl Sharing {
         self.flows.iter().filter(under_way).map(|flow| (flow.id, flow.rate)).collect()
     }
 
-    fn leave(&mut self, slot: u32) {
+    /// A flow goes; returns the link that held it back the longest.
+    fn leave(&mut self, slot: u32) -> u32 {
         let flow = &mut self.flows[slot as usize];
         flow.looked_at = Time::NEVER;
         flow.note_bottleneck(self.now);
         let (id, lowest, crossings) = (flow.id, flow.lowest, std::mem::take(&mut flow.links));
+        let held_by =
+            crossings.iter().max_by_key(|crossing| crossing.held).map_or(u32::MAX, |crossing| crossing.link);
         if let Some(watch) = &mut self.watch {
             watch.left(id, self.now, &crossings);
         }
@@ -261,6 +305,7 @@ impl Sharing {
             self.want(link, -lowest.without(link) * share);
         }
         self.free.push(slot);
+        held_by
     }
 
     /// A flow wants so much more of a link, or less. A link without a level stays so as long as there is room.
@@ -523,6 +568,21 @@ mod tests {
         assert_eq!(sharing.rates()[&0], 2.0);
         sharing.arrive(Time::ZERO, &transfer(1, 10.0, &[1]));
         assert!(sharing.rates().into_values().all(|rate| (rate - 2.0 / 3.0).abs() < 1e-12));
+    }
+
+    #[test]
+    fn a_link_that_is_added_holds_a_flow_back_and_leaves_the_rest_to_others() {
+        let mut sharing = Sharing::new([UNIT].into_iter());
+        let own = sharing.add_link(1.0);
+        sharing.arrive(Time::ZERO, &transfer(0, 10.0, &[0, own]));
+        sharing.arrive(Time::ZERO, &transfer(1, 30.0, &[0]));
+        assert_eq!(sharing.rates()[&0], 0.5);
+        sharing.set_capacity(own, 0.25);
+        assert_eq!((sharing.rates()[&0], sharing.rates()[&1]), (0.25, 0.75));
+        assert_eq!(sharing.use_of(0), 1.0);
+        let mut ended = Vec::new();
+        sharing.run_until_held(Time::NEVER, |id, at, held_by| ended.push((id, at, held_by)));
+        assert_eq!(ended, [(0, Time(40), own), (1, Time(40), 0)]);
     }
 
     /// Flows over up to four of a few links, with rates by the controllers' algorithm, which fills all links anew.

@@ -115,8 +115,14 @@ impl Scenario {
     }
 }
 
-/// A case of packets is called what it was called before there was a choice.
+/// A case of packets is called what it was called before there was a choice, and so is an estimate that does without
+/// pieces run by packets.
 fn without_default_rung(mut run: Values) -> Values {
+    if let Some(Value::Component(rung)) = run.entries.get_mut("fidelity")
+        && rung.entries.get("calibrate") == Some(&Value::Flag(false))
+    {
+        rung.entries.remove("calibrate");
+    }
     let is_default = |value: &Value| matches!(value, Value::Component(rung) if rung.kind == "packets");
     if run.entries.get("fidelity").is_some_and(is_default) {
         run.entries.remove("fidelity");

@@ -128,17 +128,41 @@ pub const FIDELITY_COMPONENTS: &[Component] = &[
         kind: "flows",
         doc: "An estimate without packets: flows, and messages of jobs, share all links of their paths max-min fairly from their first moment on, whatever the transport. The time of a packet across the network, and of a handshake, is added.",
         source: "Bertsekas and Gallager, Data Networks, §6.5.2",
-        params: &[&[Param {
-            name: "collectives",
-            kind: Kind::Choice(&["messages", "whole"]),
-            default: Fallback::Value("messages"),
-            doc: "How collective operations of jobs are simulated: message by message, or as wholes. A whole's messages share one pace in each stage, and have no rows. That needs ranks in one stage at a time, and one path for all messages between two hosts: rings, halving and doubling, all-to-all, hierarchical ones, not trees. It takes much less time, and is less accurate where ranks begin apart or a link holds some of them back.",
-            source: "packetloom",
-            acts: ALWAYS,
-        }]],
-        check: anything,
+        params: &[&[
+            Param {
+                name: "collectives",
+                kind: Kind::Choice(&["messages", "whole"]),
+                default: Fallback::Value("messages"),
+                doc: "How collective operations of jobs are simulated: message by message, or as wholes. A whole's messages share one pace in each stage, and have no rows. That needs ranks in one stage at a time, and one path for all messages between two hosts: rings, halving and doubling, all-to-all, hierarchical ones, not trees. It takes much less time, and is less accurate where ranks begin apart or a link holds some of them back.",
+                source: "packetloom",
+                acts: ALWAYS,
+            },
+            Param {
+                name: "calibrate",
+                kind: Kind::Flag,
+                default: Fallback::Value("false"),
+                doc: "Whether short packet runs measure first what the transport makes of full links: shifts, permutations and incasts on a part of the network. They give how many times as long messages take as in this estimate. Each message then draws such a factor, by its size, by how full the fabric is, and by how many share its bottleneck.",
+                source: "packetloom",
+                acts: ALWAYS,
+            },
+        ]],
+        check: check_flows,
     },
 ];
+
+/// Wholes have no messages that could draw.
+fn check_flows(values: &Values) -> Result<(), Complaint> {
+    if calibrates(values) && values.text("collectives") == "whole" {
+        let message = "holds for messages, and collectives = \"whole\" has none; leave one of them out";
+        return Err(Complaint::new("calibrate", message));
+    }
+    Ok(())
+}
+
+/// Whether pieces are to be run by packets first.
+pub(super) fn calibrates(rung: &Values) -> bool {
+    rung.entries.get("calibrate") == Some(&Value::Flag(true))
+}
 
 /// Which collective operations a case carries out as wholes: under `flows`, those whose messages take the same way each
 /// time.

@@ -11,6 +11,9 @@
 mod alike;
 mod handshakes;
 mod hosts;
+pub(super) mod measured;
+mod pace;
+mod pieces;
 mod plans;
 mod shapes;
 mod ways;
@@ -33,6 +36,7 @@ use crate::topology::{MessageCosts, Topology};
 use crate::units::Time;
 use crate::workload::{Done, Workload};
 use hosts::{Hosts, Turn};
+use pace::{Own, Pace};
 use plans::Plans;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -104,13 +108,17 @@ enum Due {
     Over(u32, u32),
     /// All that starts now has started: which links hold a lane back?
     Look(u32),
+    /// And what pace has a message?
+    Pace(FlowId),
 }
 
 /// A flow whose bits are under way.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 struct UnderWay {
     started: Time,
     trip: Trip,
+    /// Where messages have paces of their own.
+    own: Option<Box<Own>>,
     /// Whether anything waits for its end.
     is_awaited: bool,
 }
@@ -128,6 +136,7 @@ struct Rung<'a> {
     hosts: Hosts,
     wholes: Wholes,
     sharing: Sharing,
+    pace: Pace,
     under_way: FlowTable<UnderWay>,
     agenda: BinaryHeap<Reverse<(Time, Due)>>,
     /// The sources that are jobs.
@@ -148,6 +157,7 @@ impl<'a> Rung<'a> {
         let ways = Ways::of(setting);
         Rung {
             sharing: Sharing::new(ways.rates()),
+            pace: Pace::of(setting.measured.clone(), setting.case.seed, topology, |link| ways.stands(link)),
             wholes: Wholes::new(Plans::of_jobs(workload.jobs())),
             topology,
             goal,
@@ -193,15 +203,19 @@ impl<'a> Rung<'a> {
     /// The bits of some flows have been moved.
     fn share_until(&mut self, end: Time) {
         self.now = end;
-        let Rung { sharing, under_way, collector, agenda, wholes, max_time, .. } = self;
-        sharing.run_until(end, |flow, at| {
+        let Rung { sharing, under_way, collector, agenda, wholes, max_time, pace, .. } = self;
+        sharing.run_until_held(end, |flow, at, held_by| {
             if let Some(lane) = wholes.lane(flow) {
                 agenda.push(Reverse((at, Due::Moved(lane))));
                 return;
             }
-            let Some(UnderWay { started, trip, is_awaited }) = under_way.remove(flow) else { return };
+            let Some(UnderWay { started, trip, own, is_awaited }) = under_way.remove(flow) else { return };
             let Trip { latency, least, back } = trip;
-            let arrived = at.saturating_add(latency).max(started + least);
+            let mut arrived = at.saturating_add(latency).max(started + least);
+            if let Some(own) = own {
+                let more = pace.end(flow, &own, (at.since(started), held_by), arrived.since(started));
+                arrived = arrived.saturating_add(more);
+            }
             if is_awaited {
                 agenda.push(Reverse((arrived, Due::Arrived(flow))));
                 let known = back.map_or(at, |back| arrived.saturating_add(back));
@@ -234,6 +248,7 @@ impl<'a> Rung<'a> {
                 Due::Moved(lane) => self.moved(lane),
                 Due::Over(lane, nth) => self.over(lane, nth),
                 Due::Look(lane) => self.wholes.look(lane, &mut self.sharing),
+                Due::Pace(flow) => self.set_paces(flow),
             }
         }
         while self.workload.peek_start() == Some(now) {
@@ -263,8 +278,34 @@ impl<'a> Rung<'a> {
         let best = self.collector.best_fct(flow.id).since(send + receive);
         let trip = self.ways.trip(&flow, best);
         let is_awaited = self.is_job[usize::from(flow.source)] || receive > Time::ZERO;
-        self.under_way.insert(flow.id, UnderWay { started: self.now, trip, is_awaited });
-        self.sharing.arrive(self.now, &self.ways.transfer(&flow));
+        let mut transfer = self.ways.transfer(&flow);
+        let own = self.pace.begin(&flow, &mut transfer, (self.topology, &mut self.sharing));
+        if own.is_some() {
+            self.agenda.push(Reverse((self.now, Due::Pace(transfer.id))));
+        }
+        self.under_way.insert(flow.id, UnderWay { started: self.now, trip, own, is_awaited });
+        self.sharing.arrive(self.now, &transfer);
+    }
+
+    /// Sets the paces of all messages that have just started, by what links carry when none of them has one.
+    fn set_paces(&mut self, first: FlowId) {
+        let mut flows = vec![first];
+        while let Some(&Reverse((at, Due::Pace(flow)))) = self.agenda.peek()
+            && at == self.now
+        {
+            self.agenda.pop();
+            flows.push(flow);
+        }
+        for &flow in &flows {
+            if let Some(own) = self.under_way.get_mut(flow).and_then(|one| one.own.as_mut()) {
+                self.pace.look(own, &mut self.sharing);
+            }
+        }
+        for flow in flows {
+            if let Some(own) = self.under_way.get_mut(flow).and_then(|one| one.own.as_mut()) {
+                self.pace.set(flow, own, &mut self.sharing);
+            }
+        }
     }
 
     fn arrive(&mut self, flow: FlowId) {

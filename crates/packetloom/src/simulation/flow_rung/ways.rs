@@ -142,6 +142,11 @@ impl Ways<'_> {
         self.alike.rates()
     }
 
+    /// Which link of those that are shared out stands for one of the network.
+    pub(super) fn stands(&self, link: u32) -> u32 {
+        self.alike.of(link)
+    }
+
     /// The rate of a link of the network.
     pub(super) fn rate(&self, link: u32) -> Rate {
         self.setting.topology.links[link as usize].rate

@@ -177,6 +177,7 @@ impl<'a> Apart<'a> {
             captured: BTreeSet::new(),
             watched: None,
             flow_ports: None,
+            measured: None,
             format: self.setting.format,
             longest_window: self.setting.longest_window,
             threads: 1,
