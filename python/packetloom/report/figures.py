@@ -197,7 +197,7 @@ def _title_part(name: str, value: Choice) -> str:
         return "" if value is None else f"load {value:g}"
     if name == "bin":
         return "all flows" if value == ALL_SIZES else f"flows of {value}"
-    return ""
+    return str(value) if name == "operation" else ""
 
 
 def _summary(

@@ -324,9 +324,13 @@ def _ends(panel: Panel) -> tuple[float, float] | None:
         for value in (*mark.y, *mark.low, *mark.high)
         if value is not None and math.isfinite(value)
     ]
-    if not numbers or min(numbers) <= 0:
+    points = [value for mark in panel.marks if isinstance(mark, Curve | Dots) for value in mark.y if value is not None]
+    if not numbers or min(points) <= 0:
         return None
     low, high = min(numbers), max(numbers)
+    if low <= 0:
+        # Few seeds have intervals wider than what can be.
+        return None if panel.log_y else (0.0, 1.05 * high)
     if panel.log_y:
         return (low / 1.2, high * 1.2) if high < 1.1 * low else None
     return (0.0, 1.2 * high) if high - low < LEAST_SPAN * (low + high) / 2 else None
