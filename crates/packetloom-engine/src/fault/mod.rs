@@ -179,7 +179,7 @@ impl Faults {
     }
 
     /// The links that carry nothing when all that ends has ended.
-    fn dead_for_good(&self) -> BTreeSet<usize> {
+    pub fn dead_for_good(&self) -> BTreeSet<usize> {
         let for_good = self.outages.iter().filter(|outage| outage.until == Time::NEVER);
         let mut dead: BTreeSet<usize> = for_good.flat_map(|outage| outage.links.iter().copied()).collect();
         dead.extend(self.corruption.iter().filter(|(_, share)| **share >= 1.0).map(|(link, _)| *link));

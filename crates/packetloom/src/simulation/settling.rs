@@ -6,6 +6,7 @@
 //! the server is a link and a customer is a flow. The links of each class (those between two tiers) are taken to share
 //! their load evenly; the class that takes longest counts.
 
+use crate::fault::Faults;
 use crate::flow::HostId;
 use crate::narrow::saturated;
 use crate::routing;
@@ -15,7 +16,7 @@ use crate::topology::Topology;
 use crate::topology::hops;
 use crate::units::{Rate, Time};
 use crate::workload::{Environment, Workload};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Odoni and Roth, (8).
 const ODONI_ROTH: f64 = 2.8;
@@ -54,6 +55,8 @@ pub struct Settling {
     overloaded: Vec<(String, f64)>,
     /// The slowest link of a class, where an even share of the class's traffic is all that it carries or more.
     slow: Vec<(String, Rate, f64)>,
+    /// Links beside those that are down for good, which carry the rest.
+    crowded: Vec<(String, f64)>,
 }
 
 /// A class of links: what they carry together, and how often a flow crosses one of them.
@@ -92,7 +95,12 @@ impl Settling {
         // A pattern may load some hosts' links only; sources share them.
         let mut busiest: f64 = facts.iter().filter_map(|fact| fact.load).sum();
         let mut longest = constant(busiest, host_bps);
+        let mut crowded = Vec::new();
+        let dead =
+            Faults::build(&case.faults, topology).map_or(BTreeSet::new(), |faults| faults.dead_for_good());
         for ((from, to), class) in classes(case, env, topology)? {
+            let each = offered_bps * class.crossings / f64::from(class.links);
+            crowded.extend(beside_dead(topology, &dead, ((from, to), each)));
             let load = offered_bps * class.crossings / class.bps;
             longest = longest.max(constant(load, class.bps / f64::from(class.links)));
             busiest = busiest.max(load);
@@ -115,6 +123,7 @@ impl Settling {
             constant: longest,
             overloaded,
             slow,
+            crowded,
         })
     }
 
@@ -127,7 +136,7 @@ impl Settling {
 
     /// Whether a class of links is offered all that it carries, or more.
     pub fn is_overloaded(&self) -> bool {
-        self.constant.is_infinite()
+        self.constant.is_infinite() || !self.crowded.is_empty()
     }
 
     /// Seconds until all is carried, at least, where it is known for how long flows arrive: a link that is offered more
@@ -171,6 +180,11 @@ impl Settling {
         let mut lines = vec![format!("{}: {}", parts.join("; "), self.verdict())];
         lines.extend(self.overloaded.iter().map(|(links, load)| {
             format!("{links} are offered {load:.2} times what they carry: no run at this load is steady, however long")
+        }));
+        lines.extend(self.crowded.iter().map(|(links, load)| {
+            format!(
+                "{links} are offered {load:.2} times what they carry once the fault is there: no run with it is steady"
+            )
         }));
         lines.extend(self.slow.iter().map(|(link, rate, load)| {
             format!(
@@ -218,6 +232,36 @@ impl Settling {
             _ => can,
         }
     }
+}
+
+/// Of each switch some of whose links of a class are down for good: the others, and how much they are offered of what
+/// they carry, if it is more than that and `each` is offered so many bits per second where all are up.
+fn beside_dead(
+    topology: &Topology,
+    dead: &BTreeSet<usize>,
+    ((from, to), each_bps): ((u8, u8), f64),
+) -> Vec<(String, f64)> {
+    let tier = |node: u32| topology.nodes[node as usize].tier;
+    // What goes up is the lower switch's to spread; what comes down must come to it.
+    let lower = |link: usize| if from < to { topology.links[link].src } else { topology.links[link].dst };
+    let is_of_class =
+        |&link: &usize| (tier(topology.links[link].src), tier(topology.links[link].dst)) == (from, to);
+    let hurt: BTreeSet<u32> = dead.iter().filter(|link| is_of_class(link)).map(|&link| lower(link)).collect();
+    let crowded = |node: u32| {
+        let own: Vec<usize> =
+            (0..topology.links.len()).filter(|link| is_of_class(link) && lower(*link) == node).collect();
+        let left_bps: u64 = own
+            .iter()
+            .filter(|link| !dead.contains(link))
+            .map(|&link| topology.links[link].rate.as_bps())
+            .sum();
+        let load = each_bps * own.len() as f64 / left_bps as f64;
+        let which = if from < to { "up from" } else { "down to" };
+        (left_bps > 0 && load >= 1.0)
+            .then(|| (format!("the links left {which} {}", topology.node_name(node)), load))
+    };
+    // Between hosts and their switches there is no other link.
+    if from == 0 || to == 0 { Vec::new() } else { hurt.into_iter().filter_map(crowded).collect() }
 }
 
 /// How irregular arrivals are that go by the clock; `None` if a source that counts does not.
@@ -420,5 +464,29 @@ mod tests {
         let refused = simulation(RACK, &at_once, "warm_up = \"auto\"").unwrap_err();
         assert_eq!(refused.key, "run.warm_up");
         assert!(refused.message.contains("by the clock"), "{refused:?}");
+    }
+
+    #[test]
+    fn links_beside_a_dead_one_may_be_offered_more_than_they_carry() {
+        let settling = |load: f64, fault: &str| {
+            let topology = "kind = \"leaf-spine\"\nleaves = 4\nhosts_per_leaf = 4\nspines = 2\nlink = { rate = \"10Gbps\", delay = \"1us\" }";
+            let run = format!("loads = [{load}]\nflows = 1000\n{fault}");
+            simulation(topology, "sizes = { kind = \"constant\", size = \"100KB\" }", &run)
+                .expect("a case")
+                .settling()
+                .expect("flows arrive by the clock")
+        };
+        let dead = "[[fault]]\nkind = \"link-down\"\nbetween = [\"leaf0\", \"spine0\"]\nat = \"1ms\"\n";
+        assert!(!settling(0.4, "").is_overloaded() && !settling(0.2, dead).is_overloaded());
+        // Each uplink is offered 0.4 * 4 * 12 / 15 / 2 of its rate.
+        let crowded = settling(0.4, dead).crowded;
+        let load = 0.4 * 4.0 * 12.0 / 15.0 * 1500.0 / 1460.0;
+        assert_eq!(
+            crowded.iter().map(|(links, _)| &links[..]).collect::<Vec<_>>(),
+            ["the links left up from leaf0", "the links left down to leaf0",]
+        );
+        assert!(crowded.iter().all(|(_, found)| (found / load - 1.0).abs() < 0.05), "{crowded:?}");
+        let mended = format!("{dead}until = \"2ms\"\n");
+        assert!(!settling(0.4, &mended).is_overloaded());
     }
 }
