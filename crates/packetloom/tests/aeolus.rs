@@ -275,7 +275,7 @@ fn only_the_simulators_homa_grants_single_packets() {
              [run]\nloads = [0.5]\nflows = 10\n"
         );
         let problems =
-            Scenario::from_toml(&toml, "test", Path::new("")).err().expect("it is refused").to_string();
+            Scenario::from_toml(&toml, "test", Path::new("")).expect_err("it is refused").to_string();
         assert!(problems.contains(message), "{problems}");
     }
 }
