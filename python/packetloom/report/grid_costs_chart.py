@@ -51,10 +51,11 @@ class AlongChart(Chart):
 
     def panel(self, chosen: Mapping[str, Choice]) -> Panel:
         """That of an axis, at the last point of the others."""
-        axis = chosen.get("axis", next(iter(self.panels)))
-        if axis not in self.panels:
+        axis = str(chosen.get("axis", next(iter(self.panels))))
+        meant = [one for one in self.panels if one == axis or one.endswith(f".{axis}")]
+        if len(meant) != 1:
             raise PacketloomError(f"along: there is no axis {axis}; there are {', '.join(self.panels)}")
-        return self.panels[str(axis)][-1]
+        return self.panels[meant[0]][-1]
 
     def to_json(self) -> dict[str, Any]:
         """For the page's script."""
@@ -109,7 +110,8 @@ def panels_along(found: Along, looks: Mapping[str, Style]) -> list[Panel]:
             else:
                 marks.append(Dots(scheme, looks[scheme], [f"{found.name} {name}" for name in names], y, low, high))
         if marks:
-            panels.append(Panel(point, title if is_line else "", y_title, marks, log_x=is_long))
+            x_title = title.removeprefix("topology.") if is_line else ""
+            panels.append(Panel(point, x_title, y_title, marks, log_x=is_long))
     return panels
 
 
