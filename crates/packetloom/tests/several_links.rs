@@ -57,7 +57,9 @@ fn a_flow_keeps_to_one_link_and_flows_are_spread_over_all() {
         let alone = run(&text("rails.txt", &flows("14600B", 0, 3), &scheme, "flows = 1"));
         let sent = ["switch0", "switch1"].map(|switch| packets(&alone, "host2", switch));
         assert!(sent.contains(&0) && sent.contains(&10), "{routing}: {sent:?}");
-        assert_eq!(alone.flows[0].fct(), Some(alone.flows[0].best_fct), "{routing}");
+        // By one link; over both, five packets each, it could be done sooner.
+        let flow = &alone.flows[0];
+        assert_eq!(flow.fct().map(|fct| fct - flow.best_fct), Some(Time::from_ns(5 * 1_200)), "{routing}");
         let many = run(&text("rails.txt", &flows("14600B", 0, 3), &scheme, "flows = 400"));
         let sent = ["switch0", "switch1"].map(|switch| packets(&many, "host2", switch) / 10);
         // 400 fair coins: 200 ± 10.

@@ -313,6 +313,36 @@ fn make_room_for_lengths(scenario: &mut Json, draw: usize, missing: &BTreeMap<St
     }
 }
 
+/// Requests come alone, at a rate, to a network without faults and with a host for each rank.
+fn make_room_for_requests(scenario: &mut Json, draw: usize, missing: &BTreeMap<String, String>) {
+    let kinds: Vec<&str> = missing.keys().filter_map(|name| name.strip_prefix("tokens: ")).collect();
+    let Some(kind) = kinds.get(draw % (8 * kinds.len().max(1))) else { return };
+    let mut length = serde_json::json!({ "kind": kind });
+    let keys: &[(&str, Json)] = &match *kind {
+        "fixed" => vec![("tokens", 10.into())],
+        "lognormal" => vec![("median", 10.into()), ("sigma", 0.5.into()), ("most", 100.into())],
+        _ => vec![("points", serde_json::json!([[1, 0.5], [20, 1.0]]))],
+    };
+    keys.iter().for_each(|(key, value)| length[*key] = value.clone());
+    let pool = |more: Json| {
+        let mut pool = serde_json::json!({ "instances": 1, "base": "10us" });
+        more.as_object().into_iter().flatten().for_each(|(key, value)| pool[key] = value.clone());
+        pool
+    };
+    *scenario = serde_json::json!({
+        "topology": { "kind": "rack", "hosts": 4 },
+        "workload": [{ "arrivals": {
+            "kind": "serving", "requests": 5, "rate_per_second": 1000, "prompt": length,
+            "answer": { "kind": "fixed", "tokens": 3 },
+            "model": { "layers": 2, "kv_heads": 1, "head_size": 16 },
+            "prefill": pool(serde_json::json!({ "per_token": "1us" })),
+            "decode": pool(serde_json::json!({ "memory": "1GB" })),
+        } }],
+        "scheme": [{ "name": "any", "transport": "tcp", "queue": "drop-tail" }],
+        "run": { "max_time": "1s" },
+    });
+}
+
 #[test]
 fn every_component_is_drawn_in_a_scenario_that_makes_sense() {
     write_files();
@@ -334,6 +364,7 @@ fn every_component_is_drawn_in_a_scenario_that_makes_sense() {
             make_room_for_jobs(&mut scenario, &missing);
             make_room_for_faults(&mut scenario, &missing);
             make_room_for_lengths(&mut scenario, draw, &missing);
+            make_room_for_requests(&mut scenario, draw, &missing);
         }
         let mut names = BTreeSet::new();
         named("scenario", &scenario, &mut names);
