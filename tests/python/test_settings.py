@@ -155,7 +155,10 @@ def doubted(changes: dict[str, Any]) -> list[str]:
             "scheme[0].queue.lossless: changes nothing: no data is of these classes",
         ),
         (
-            {"topology": {"kind": "rack"}, "scheme": [scheme("uec", queue="ndp")]},
+            {
+                "topology": {"kind": "rack", "link": {"rate": "100Gbps", "delay": "1us"}},
+                "scheme": [scheme("uec", queue="ndp")],
+            },
             'scheme[0].queue: uec goes by marks, and "ndp" sets none; write its ecn_min and ecn_max',
         ),
         (
