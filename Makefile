@@ -173,7 +173,7 @@ reproduce: .venv/.installed | results
 	@$(BIN)/packetloom reproduce $(PAPER) --scale $(SCALE) --json results/$(PAPER)-$(SCALE).json
 
 docs: .venv/.docs .venv/.installed
-	cargo doc --workspace --no-deps --locked
+	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked
 	@$(BIN)/packetloom schema > target/doc/scenario.schema.json
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
 	@echo "target/site/index.html, target/doc/packetloom/index.html, target/doc/scenario.schema.json"

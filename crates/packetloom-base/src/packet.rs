@@ -13,7 +13,7 @@ pub enum Kind {
     Ack,
     /// Any other control packet between transports: a probe, a pull, a request.
     Control,
-    /// Lets its receiver send a data packet back. Other queues than ExpressPass's ([`crate::queue::CreditLimiter`]) take it
+    /// Lets its receiver send a data packet back. Other queues than ExpressPass's (`queue::CreditLimiter`) take it
     /// for a control packet.
     Credit,
     /// Carried payload, until a queue cut it off; the header goes on.
@@ -24,7 +24,7 @@ pub enum Kind {
     Query,
     /// From one end of a link to the other: a [`crate::link_message::LinkMessage`].
     Link,
-    /// From the switch of one host to that of another, about a path (see [`crate::routing::Balancer`]).
+    /// From the switch of one host to that of another, about a path (see `routing::Balancer`).
     Notice,
 }
 

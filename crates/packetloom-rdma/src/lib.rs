@@ -1,5 +1,5 @@
 //! RDMA over Ethernet (RoCE): queue pairs that a NIC serves in turn, each at a rate and within a window that a
-//! [`Control`] sets.
+//! `Control` sets.
 //!
 //! A packet is made when the NIC is free: there is no queue of data in it. ACKs go into the NIC's queue at once, and
 //! so go first. What is lost is sent again from the first missing packet on (go-back-N), or by itself (IRN).

@@ -31,9 +31,9 @@ pub enum Judged {
     #[default]
     Nothing,
     /// Flows, which keep to a path: whether it marks their packets, and whether they timed out
-    /// ([`crate::engine::Context::judge_flow`]).
+    /// (`engine::Context::judge_flow`).
     Flows,
-    /// Each packet, too, with the path that it took ([`crate::engine::Context::judge_path`]).
+    /// Each packet, too, with the path that it took (`engine::Context::judge_path`).
     Packets,
 }
 

@@ -14,7 +14,7 @@ pub struct PauseRecord {
     pub paused: Time,
     /// Since when it is, if it is, and where that began.
     since: Option<(Time, PauseOrigin)>,
-    /// Each pause that is over, if pauses are recorded; else the last ones, for [`PauseRecord::cut`].
+    /// Each pause that is over, if pauses are recorded; else the last ones, for `PauseRecord::cut`.
     pub each: Vec<Pause>,
 }
 

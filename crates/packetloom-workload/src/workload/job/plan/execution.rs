@@ -34,7 +34,7 @@ pub struct Settings {
     pub library: Option<Nccl>,
     /// The operations of which no message is sent by itself.
     pub whole: Whole,
-    /// The number of the job ([`super::Job::source`]).
+    /// The number of the job (`Job::source`).
     pub number: u8,
     /// What goes wrong with its ranks.
     pub disturbances: Arc<Disturbances>,
