@@ -178,7 +178,7 @@ def test_one_scheme_alone() -> None:
 
 
 def test_references_are_best_at_nothing() -> None:
-    asked = question({"Ideal": [1.0, 1.0], "A": [2.0, 2.1], "B": [3.0, 3.2]}, unfinished={"B": 0.25})
+    asked = question({"Ideal": [1.0, 1.0], "A": [2.0, 2.1], "B": [3.0, 3.2]}, unfinished_at={("B", HERE): 0.25})
     asked = Question(**{name: getattr(asked, name) for name in asked.__slots__} | {"references": frozenset({"Ideal"})})
     found = list(sentences(Answer(asked)))
     assert found[0].text == "Compared: A and B, beside Ideal, at load 0.8; 2 seeds."

@@ -132,7 +132,7 @@ MADE: dict[str, tuple[Callable[[], Question], str, str, str]] = {
         "C is best",
     ),
     "the best of the flows that finished": (
-        lambda: question(FAR, unfinished={"A": 0.25}),
+        lambda: question(FAR, unfinished_at={("A", HERE): 0.25}),
         "A is best, of the flows that finished: ",
         "A left up to 25 % of its own",
         "A is best: ",

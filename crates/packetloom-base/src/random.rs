@@ -5,6 +5,8 @@
 //! and Vigna, 2019), seeded by SplitMix64; logarithms come from `libm`, whose bits do not depend on
 //! the machine.
 
+use crate::narrow::exact;
+
 /// What a stream is for. Two purposes never share a draw.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u64)]
@@ -79,6 +81,16 @@ impl Stream {
     #[inline]
     pub fn below(&mut self, n: u32) -> u32 {
         (((self.bits() >> 32) * u64::from(n)) >> 32) as u32
+    }
+
+    /// Puts items in an order of which each is as likely as any other (Fisher and Yates, from the last on).
+    ///
+    /// # Panics
+    /// With more than 2^32 of them.
+    pub fn shuffle<T>(&mut self, items: &mut [T]) {
+        for last in (1..exact::<u32>(items.len())).rev() {
+            items.swap(last as usize, self.below(last + 1) as usize);
+        }
     }
 
     /// Uniform on [0, 1), in steps of 2^-53.

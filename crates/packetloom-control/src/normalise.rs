@@ -275,7 +275,7 @@ mod tests {
             let mut distinct = BTreeSet::new();
             for _ in 0..3 {
                 let mut of: Vec<u32> = (0..40).collect();
-                (1..40).rev().for_each(|last| of.swap(last, random.below(last as u32 + 1) as usize));
+                random.shuffle(&mut of);
                 distinct.extend((0..).zip(of).map(|(src, dst)| Pair::new(src, dst)));
             }
             let pairs: Vec<Pair> = distinct.into_iter().collect();

@@ -270,7 +270,7 @@ def _restricted(question: Question, pairs: Sequence[Pair]) -> Question:
         measures=measures,
         conditions=conditions,
         seeds=seeds,
-        unfinished={one: share for one, share in question.unfinished.items() if one in wanted},
+        unfinished_at={place: share for place, share in question.unfinished_at.items() if place[0] in wanted},
     )
 
 
@@ -330,13 +330,13 @@ def _footing(sides: Sides) -> list[str]:
     if sides.a.scheme is None or sides.b.scheme is None:
         return []
     both = [(sides.a.results, sides.a.scheme), (sides.b.results, sides.b.scheme)]
-    lines = [line for results, scheme in both for line in results.plan_lines() if _scheme_of(line) == scheme]
+    lines = [
+        line
+        for results, scheme in both
+        for line in results.plan_lines()
+        if confounders.scheme_as_stored(line) == scheme
+    ]
     return [confounders.warning(one) for one in confounders.unequal_as_stored(lines) if one.is_foreign]
-
-
-def _scheme_of(line: dict[str, object]) -> object:
-    parameters = line.get("parameters")
-    return parameters.get("scheme") if isinstance(parameters, dict) else None
 
 
 def _table(measure: Measure, rows: Sequence[Compared], sides: Sides) -> Table:

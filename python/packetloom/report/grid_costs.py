@@ -160,7 +160,6 @@ def _turned(
         references=frozenset(),
         conditions=tuple(conditions),
         measures=measures,
-        unfinished={},
         unfinished_at={places[key]: one for key, one in question.unfinished_at.items() if key in places},
         stopped={places[key]: one for key, one in question.stopped.items() if key in places},
         twins=(),
@@ -185,19 +184,16 @@ def sentences_along(found: Along) -> Iterator[Sentence]:
         if parts:
             start = f"{found.name[:1].upper()}{found.name[1:]} {value} over {found.base}, {found.measure.title}: "
             yield Sentence("more", (start, *parts, "."))
-    if cut := [line for line in found.lines() if line in _unfinished(found)]:
-        yield Sentence("more", ("This is of flows that finished. Unfinished are ", *_said_unfinished(found, cut), "."))
+    if unfinished := list(_unfinished(found)):
+        yield Sentence("more", (f"This is of flows that finished. Unfinished are {'; '.join(unfinished)}.",))
 
 
-def _unfinished(found: Along) -> dict[tuple[Condition, str], float]:
-    """The share of its flows that a scheme left unfinished at a value, where it left any."""
-    return {(here, value): share for (value, here), share in found.answer.question.unfinished_at.items()}
-
-
-def _said_unfinished(found: Along, cut: Sequence[tuple[Condition, str]]) -> Iterator[Part]:
-    for place, (here, value) in enumerate(cut):
-        where = ", ".join(filter(None, [scheme_of(here), point_of(here).where, f"{found.name} {value}"]))
-        yield f"{'; ' if place else ''}{100 * _unfinished(found)[here, value]:.3g} % under {where}"
+def _unfinished(found: Along) -> Iterator[str]:
+    """The share of its flows that each scheme left unfinished at each value, where it left any."""
+    for here, value in found.lines():
+        if share := found.answer.question.unfinished_at.get((value, here)):
+            where = ", ".join(filter(None, [scheme_of(here), point_of(here).where, f"{found.name} {value}"]))
+            yield f"{100 * share:.3g} % under {where}"
 
 
 def _costs(found: Along, value: str) -> Iterator[Part]:

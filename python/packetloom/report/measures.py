@@ -156,10 +156,8 @@ class Question:
     seeds: int
     flows: int = 0
     """The fewest measured flows of a case."""
-    unfinished: Mapping[str, float] = field(default_factory=dict)
-    """The largest share of its flows that a scheme left unfinished under any condition, where it left any."""
     unfinished_at: Mapping[tuple[str, Condition], float] = field(default_factory=dict)
-    """That share for each scheme and condition, where it left any."""
+    """The share of its flows that a scheme left unfinished under a condition, where it left any."""
     alike: float = ALIKE
     """Schemes that differ by less than this fraction are called alike."""
     stopped: Mapping[tuple[str, Condition], Stopped] = field(default_factory=dict)
@@ -183,6 +181,14 @@ class Question:
     def hardest(self) -> Condition:
         """The condition that is told first: the highest load, the most senders."""
         return self.conditions[-1]
+
+    @property
+    def unfinished(self) -> dict[str, float]:
+        """The largest share of its flows that a scheme left unfinished under any condition, where it left any."""
+        worst: dict[str, float] = {}
+        for (entity, _), share in self.unfinished_at.items():
+            worst[entity] = max(worst.get(entity, 0.0), share)
+        return worst
 
     @property
     def rivals(self) -> tuple[str, ...]:
@@ -213,9 +219,6 @@ def question_of(results: SomeResults, bins: Sequence[SizeBin] = DEFAULT_BINS) ->
     entities = tuple(dict.fromkeys(one for one, _ in found.places.values() if one in known))
     unfinished = found.measure("unfinished", "", "", ("unfinished", "mean"))
     left = {place: float(np.mean(list(shares.values()))) for place, shares in unfinished.values.items()}
-    worst: dict[str, float] = {}
-    for (entity, _), share in left.items():
-        worst[entity] = max(worst.get(entity, 0.0), share)
     return Question(
         kind,
         entities,
@@ -224,7 +227,6 @@ def question_of(results: SomeResults, bins: Sequence[SizeBin] = DEFAULT_BINS) ->
         measures,
         max(len(values) for values in measures[0].values.values()),
         found.flows,
-        {entity: share for entity, share in worst.items() if share > 0},
         {place: share for place, share in left.items() if share > 0},
         alike=max(one.alike for one in several),
         stopped=stopped,

@@ -40,13 +40,19 @@ def unequal_as_stored(lines: Sequence[dict[str, object]]) -> list[Unequal]:
     """The same of a results folder's list of cases; nothing where that is damaged."""
     first: dict[object, str] = {}
     for line in lines:
-        parameters, case = line.get("parameters"), line.get("case")
-        if isinstance(parameters, dict) and isinstance(case, str):
-            first.setdefault(parameters.get("scheme"), case)
+        scheme, case = scheme_as_stored(line), line.get("case")
+        if scheme is not None and isinstance(case, str):
+            first.setdefault(scheme, case)
     try:
         return unequal(_core.Case.from_json(case) for case in first.values())
     except ScenarioError:
         return []
+
+
+def scheme_as_stored(line: dict[str, object]) -> object:
+    """Whose a case of such a list is; None where that is damaged."""
+    parameters = line.get("parameters")
+    return parameters.get("scheme") if isinstance(parameters, dict) else None
 
 
 def warning(one: Unequal) -> str:

@@ -226,9 +226,7 @@ impl Routing {
     /// Where each expert's part of the line from 0 to 1 ends, and whose it is.
     fn bounds(&self, draws: &mut Stream) -> Vec<(f64, usize)> {
         let mut order: Vec<usize> = (0..exact::<usize>(self.experts)).collect();
-        for last in (1..order.len()).rev() {
-            order.swap(last, draws.below(exact::<u32>(last) + 1) as usize);
-        }
+        draws.shuffle(&mut order);
         let all: f64 = (0..order.len()).map(|nth| self.weight(nth)).sum();
         let mut sum = 0.0;
         let bound = |(nth, expert): (usize, usize)| {

@@ -87,8 +87,6 @@ pub fn names_hosts(spec: &Values) -> bool {
 fn shuffled(env: &Environment) -> Vec<HostId> {
     let mut stream = Stream::new(env.seed, Purpose::Pattern, entity::MEMBERS);
     let mut hosts: Vec<HostId> = (0..env.hosts).collect();
-    for last in (1..env.hosts).rev() {
-        hosts.swap(last as usize, stream.below(last + 1) as usize);
-    }
+    stream.shuffle(&mut hosts);
     hosts
 }

@@ -485,9 +485,7 @@ fn draw_senders(
 fn derangement(hosts: u32, stream: &mut Stream) -> Vec<HostId> {
     loop {
         let mut partner: Vec<HostId> = (0..hosts).collect();
-        for last in (1..hosts).rev() {
-            partner.swap(last as usize, stream.below(last + 1) as usize);
-        }
+        stream.shuffle(&mut partner);
         if (0..).zip(&partner).all(|(src, &dst)| src != dst) {
             return partner;
         }

@@ -117,13 +117,16 @@ impl Simulation {
         let (topology, transport) = (&self.setting.topology, self.setting.case.scheme.component("transport"));
         let Some(Value::Bytes(every)) = transport.entries.get("ack_every") else { return None };
         let Some(Value::Number(windows)) = transport.entries.get("max_window") else { return None };
-        let has_window = !transport.has("control") || transport.text("control") == "nscc";
         let format = PacketFormat::of(&transport);
         let full_bytes = format.data.mss_bytes + format.data.header_bytes;
-        let (_, rtt) = base_rtts(topology, full_bytes, format.ack_bytes).filter(|_| has_window)?;
+        let has_window = !transport.has("control") || transport.text("control") == "nscc";
+        if *every <= full_bytes || !has_window {
+            return None;
+        }
+        let [(.., rtt)] = base_rtts(topology, [full_bytes], format.ack_bytes)?;
         let holds = topology.nic_rate().as_bps() as f64 / 8.0 * rtt.as_secs_f64();
         let largest = (windows * holds).max(full_bytes as f64);
-        if *every <= full_bytes || largest >= holds + *every as f64 {
+        if largest >= holds + *every as f64 {
             return None;
         }
         let message = format!(

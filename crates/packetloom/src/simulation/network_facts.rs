@@ -103,24 +103,29 @@ fn bottleneck(topology: &Topology) -> Option<String> {
 }
 
 fn round_trips(topology: &Topology, format: PacketFormat) -> Option<String> {
-    let of_size = |bytes: u64| {
-        let (least, most) = base_rtts(topology, bytes, format.ack_bytes)?;
-        Some(format!("{least} to {most} for a packet of {bytes} B"))
-    };
-    let [header, full] = [format.data.header_bytes.max(1), format.data.mss_bytes + format.data.header_bytes];
-    let (header, full) = (of_size(header)?, of_size(full)?);
-    Some(format!("base RTT {header}, {full}, with an answer of {} B", format.ack_bytes))
+    let (header, full) = (format.data.header_bytes.max(1), format.data.mss_bytes + format.data.header_bytes);
+    let found = base_rtts(topology, [header, full], format.ack_bytes)?;
+    let texts = found.map(|(bytes, least, most)| format!("{least} to {most} for a packet of {bytes} B"));
+    Some(format!("base RTT {}, with an answer of {} B", texts.join(", "), format.ack_bytes))
 }
 
-/// The shortest and the longest time from a packet of so many bytes to its answer without queues; not of networks with
-/// too many pairs of hosts.
-pub(super) fn base_rtts(topology: &Topology, bytes: u64, answer_bytes: u16) -> Option<(Time, Time)> {
+/// For packets of these sizes the shortest and the longest time to their answer without queues; not of networks with too
+/// many pairs of hosts.
+pub(super) fn base_rtts<const N: usize>(
+    topology: &Topology,
+    sizes: [u64; N],
+    answer_bytes: u16,
+) -> Option<[(u64, Time, Time); N]> {
     let pairs = distinct_pairs(topology);
     let way = |src: HostId, dst: HostId, bytes: u64| -> u64 {
         hops(topology, src, dst).iter().map(|hop| hop.until_ready(bytes).as_ps()).sum()
     };
-    let times =
-        pairs.iter().map(|&(src, dst)| Time(way(src, dst, bytes) + way(dst, src, answer_bytes.into())));
-    let span = |(least, most): (Time, Time), time: Time| (least.min(time), most.max(time));
-    (pairs.len() <= MOST_PAIRS).then(|| times.fold((Time::NEVER, Time::ZERO), span))
+    let of_size = |bytes: u64| {
+        let times =
+            pairs.iter().map(|&(src, dst)| Time(way(src, dst, bytes) + way(dst, src, answer_bytes.into())));
+        times.fold((bytes, Time::NEVER, Time::ZERO), |(bytes, least, most), time| {
+            (bytes, least.min(time), most.max(time))
+        })
+    };
+    (pairs.len() <= MOST_PAIRS).then(|| sizes.map(of_size))
 }

@@ -167,12 +167,6 @@ ENDS = (
     "with all of it."
 )
 
-LOW_LOADS = (
-    "At low load the range contradicts the paper's own numbers: over PF4's mean of 1.04 and p99 of 1.68 at 10 %, TCP "
-    "would need 7.3 and 55, DCTCP 2.6 and 12. The authors' published code has 4.9 and 32, 1.6 and 5.3 at twice that "
-    "load (`validation/ns2-data-mining.toml`)."
-)
-
 CLAIMS = (
     Claim(
         "PF1",

@@ -6,7 +6,6 @@ use super::plan::{Costs, Life, Settings};
 use super::whole::Whole;
 use crate::flow::{Flow, HostId};
 use crate::job::Collective;
-use crate::narrow::exact;
 use crate::random::Stream;
 use crate::spec::Fallback::{Absent, Value as Default};
 use crate::spec::{ALWAYS, Complaint, Kind, Needs, Param, Value, Values};
@@ -327,11 +326,7 @@ pub fn place(
         return listed(&list, ranks, &hosts);
     }
     match (values.text("order").as_str(), site.server) {
-        ("random", _) => {
-            for last in (1..hosts.len()).rev() {
-                hosts.swap(last, draws.below(exact::<u32>(last) + 1) as usize);
-            }
-        }
+        ("random", _) => draws.shuffle(&mut hosts),
         ("by-rail", Some(server)) => hosts.sort_by_key(|host| (host % server, host / server)),
         ("by-rail", None) => {
             let message = "this topology has no servers of several hosts; write \"by-number\"";

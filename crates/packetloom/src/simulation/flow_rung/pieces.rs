@@ -152,9 +152,7 @@ fn taking_part(topology: &Topology) -> u32 {
 
 fn shuffled(count: u32, random: &mut Stream) -> Vec<HostId> {
     let mut order: Vec<HostId> = (0..count).collect();
-    for at in (1..count).rev() {
-        order.swap(at as usize, random.below(at + 1) as usize);
-    }
+    random.shuffle(&mut order);
     order
 }
 
