@@ -66,6 +66,39 @@ pub struct Param {
     pub acts: &'static [Needs],
 }
 
+/// A row of a component's parameters: its key, its value if left out, its kind; what it does; where the default is from.
+///
+/// `"key" = "value": kind` has a default, `"key": kind` may be left out, `required "key": kind` may not. What it needs
+/// to change anything follows the source: `; acts NEEDS`.
+#[macro_export]
+macro_rules! param {
+    (required $name:tt: $($rest:tt)*) => {
+        $crate::param!(@row $name, $crate::spec::Fallback::Required, $($rest)*)
+    };
+    ($name:tt = $default:tt: $($rest:tt)*) => {
+        $crate::param!(@row $name, $crate::spec::Fallback::Value($default), $($rest)*)
+    };
+    ($name:tt: $($rest:tt)*) => {
+        $crate::param!(@row $name, $crate::spec::Fallback::Absent, $($rest)*)
+    };
+    (@row $name:expr, $default:expr, $kind:expr, $doc:expr, $source:expr) => {
+        $crate::param!(@row $name, $default, $kind, $doc, $source; acts $crate::spec::ALWAYS)
+    };
+    (@row $name:expr, $default:expr, $kind:expr, $doc:expr, $source:expr; acts $acts:expr) => {
+        $crate::spec::Param {
+            #[allow(unused_parens)] // A key or default of several tokens stands in parentheses.
+            name: $name,
+            kind: $kind,
+            #[allow(unused_parens)]
+            default: $default,
+            doc: $doc,
+            source: $source,
+            acts: $acts,
+        }
+    };
+}
+pub use crate::param;
+
 /// What a parameter needs to change anything. Where it is written without that, a warning says so.
 #[derive(Clone, Copy, Debug)]
 pub enum Needs {
@@ -165,22 +198,6 @@ impl Param {
     #[must_use]
     pub const fn acts(self, needs: &'static [Needs]) -> Param {
         Param { acts: needs, ..self }
-    }
-
-    /// One that is this if it is left out.
-    pub const fn value(
-        name: &'static str,
-        kind: Kind,
-        default: &'static str,
-        doc: &'static str,
-        source: &'static str,
-    ) -> Param {
-        Param { name, kind, default: Fallback::Value(default), doc, source, acts: ALWAYS }
-    }
-
-    /// One that may be left out.
-    pub const fn optional(name: &'static str, kind: Kind, doc: &'static str, source: &'static str) -> Param {
-        Param { name, kind, default: Fallback::Absent, doc, source, acts: ALWAYS }
     }
 }
 

@@ -7,7 +7,7 @@ use crate::engine::{Moment, PortAgent, PortInfo};
 use crate::flow::Flow;
 use crate::narrow::saturated;
 use crate::packet::{Kind as PacketKind, Packet};
-use crate::spec::{ALWAYS, Complaint, Component, Fallback, Kind, Param, Values};
+use crate::spec::{Complaint, Component, Kind, Values, param};
 use crate::units::Time;
 
 /// RCP.
@@ -39,53 +39,32 @@ impl RateControl for RcpControl {
         params: &[
             CORE,
             &[
-                Param {
-                    name: "alpha",
-                    kind: Kind::Number(0.0, 10.0),
-                    default: Fallback::Value("0.4"),
-                    doc: "How strongly spare capacity changes the rate.",
-                    source: "the authors' rcp.cc for ns-2: 0.4",
-                    acts: ALWAYS,
+                param! {
+                    "alpha" = "0.4": Kind::Number(0.0, 10.0),
+                    "How strongly spare capacity changes the rate.", "the authors' rcp.cc for ns-2: 0.4"
                 },
-                Param {
-                    name: "beta",
-                    kind: Kind::Number(0.0, 10.0),
-                    default: Fallback::Value("0.4"),
-                    doc: "How strongly the queue changes the rate.",
-                    source: "the authors' rcp.cc for ns-2: 0.4",
-                    acts: ALWAYS,
+                param! {
+                    "beta" = "0.4": Kind::Number(0.0, 10.0),
+                    "How strongly the queue changes the rate.", "the authors' rcp.cc for ns-2: 0.4"
                 },
-                Param {
-                    name: "target",
-                    kind: Kind::Number(0.01, 1.0),
-                    default: Fallback::Value("0.95"),
-                    doc: "The share of a link that its flows may fill together.",
-                    source: "the authors' rcp.cc for ns-2: PHI 0.95",
-                    acts: ALWAYS,
+                param! {
+                    "target" = "0.95": Kind::Number(0.01, 1.0),
+                    "The share of a link that its flows may fill together.",
+                    "the authors' rcp.cc for ns-2: PHI 0.95"
                 },
-                Param {
-                    name: "initial_rate",
-                    kind: Kind::Number(0.000_1, 1.0),
-                    default: Fallback::Value("0.05"),
-                    doc: "What a link offers before it has seen any flow, as a share of its rate.",
-                    source: "the authors' rcp.cc for ns-2: INIT_RATE_FACT 0.05",
-                    acts: ALWAYS,
+                param! {
+                    "initial_rate" = "0.05": Kind::Number(0.000_1, 1.0),
+                    "What a link offers before it has seen any flow, as a share of its rate.",
+                    "the authors' rcp.cc for ns-2: INIT_RATE_FACT 0.05"
                 },
-                Param {
-                    name: "rtt",
-                    kind: Kind::Time,
-                    default: Fallback::Value("200us"),
-                    doc: "The round-trip time that links assume before their flows report one.",
-                    source: "packetloom",
-                    acts: ALWAYS,
+                param! {
+                    "rtt" = "200us": Kind::Time,
+                    "The round-trip time that links assume before their flows report one.", "packetloom"
                 },
-                Param {
-                    name: "longest_interval",
-                    kind: Kind::Time,
-                    default: Fallback::Value("10ms"),
-                    doc: "Links set their rate once per mean round-trip time, and at least this often.",
-                    source: "the authors' rcp.cc for ns-2: TIMESLOT 0.01 s",
-                    acts: ALWAYS,
+                param! {
+                    "longest_interval" = "10ms": Kind::Time,
+                    "Links set their rate once per mean round-trip time, and at least this often.",
+                    "the authors' rcp.cc for ns-2: TIMESLOT 0.01 s"
                 },
             ],
         ],

@@ -15,7 +15,7 @@ use super::control::{AckInfo, Control, FlowPath};
 use super::header::Header;
 use super::params::{Defaults, check, core, default_of};
 use super::presets;
-use crate::spec::{Complaint, Component, Kind, Param, Values};
+use crate::spec::{Complaint, Component, Kind, Values, param};
 use crate::units::Rate;
 
 /// BFC.
@@ -58,13 +58,11 @@ impl Control for Backpressed {
                 presets: presets::WORDS_OF_BFC,
                 ..default_of()
             }),
-            &[Param::value(
-                "lone_packets_first",
-                Kind::Flag,
-                "true",
+            &[param! {
+                "lone_packets_first" = "true": Kind::Flag,
                 "Flows of one packet go before all others at switches, which never pause them.",
-                "BFC (NSDI 2022), from memory: the high-priority queue; BFC's simulator: false",
-            )],
+                "BFC (NSDI 2022), from memory: the high-priority queue; BFC's simulator: false"
+            }],
         ],
         check: check_class,
     };

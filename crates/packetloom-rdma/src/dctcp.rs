@@ -5,37 +5,23 @@ use super::config::Notification;
 use super::control::{AckInfo, Control, FlowPath};
 use super::params::{Defaults, check, core, default_of};
 use crate::narrow::saturated;
-use crate::spec::{ALWAYS, Component, Fallback, Kind, Param, Values};
+use crate::spec::{Component, Kind, Param, Values, param};
 use crate::units::Rate;
 
 /// DCTCP by rates.
 pub type RateDctcp = super::Rdma<RateDctcpControl>;
 
 const PARAMS: &[Param] = &[
-    Param {
-        name: "gain",
-        kind: Kind::Number(0.0, 1.0),
-        default: Fallback::Value("0.0625"),
-        doc: "The weight (g) with which each round trip updates alpha.",
-        source: "HPCC's run.py: EWMA_GAIN 0.0625",
-        acts: ALWAYS,
+    param! {
+        "gain" = "0.0625": Kind::Number(0.0, 1.0),
+        "The weight (g) with which each round trip updates alpha.", "HPCC's run.py: EWMA_GAIN 0.0625"
     },
-    Param {
-        name: "additive_increase",
-        kind: Kind::Rate,
-        default: Fallback::Value("615Mbps"),
-        doc: "What a round trip without marks adds to the rate.",
-        source: "HPCC's run.py: DCTCP_RATE_AI 615, a packet in 13 us",
-        acts: ALWAYS,
+    param! {
+        "additive_increase" = "615Mbps": Kind::Rate,
+        "What a round trip without marks adds to the rate.",
+        "HPCC's run.py: DCTCP_RATE_AI 615, a packet in 13 us"
     },
-    Param {
-        name: "min_rate",
-        kind: Kind::Rate,
-        default: Fallback::Value("1Gbps"),
-        doc: "The least rate.",
-        source: "HPCC's run.py: MIN_RATE 1000",
-        acts: ALWAYS,
-    },
+    param! { "min_rate" = "1Gbps": Kind::Rate, "The least rate.", "HPCC's run.py: MIN_RATE 1000" },
 ];
 
 /// The parameters.

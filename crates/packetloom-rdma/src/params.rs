@@ -4,7 +4,7 @@ use super::connections;
 use super::presets;
 use super::python;
 use crate::packet_format;
-use crate::spec::{Complaint, Kind, Needs, Param, Values};
+use crate::spec::{Complaint, Kind, Needs, Param, Values, param};
 use crate::units::Time;
 
 /// What differs between the transports' defaults: each with its source.
@@ -91,150 +91,107 @@ const GOES_BY_MARKS: &[Needs] = &[Needs::That(
 /// The parameters under these defaults.
 pub const fn core(d: Defaults) -> [Param; 24] {
     [
-        Param::value(
-            presets::KEY,
-            Kind::Choice(d.presets),
-            "none",
+        param! {
+            (presets::KEY) = "none": Kind::Choice(d.presets),
             "Sets several parameters at once, of those that are not written beside it; some in proportion to the rate of the hosts' links.",
-            "packetloom; of each value: see the preset",
-        ),
-        Param::value(
-            "mss",
-            Kind::Bytes,
-            "1000B",
-            "Payload bytes of a full packet.",
-            "HPCC's simulator: PACKET_PAYLOAD_SIZE 1000",
-        ),
-        Param::value("header", Kind::Bytes, d.header.0, "Header bytes of a data packet.", d.header.1),
-        Param::value("ack", Kind::Bytes, d.ack.0, "Bytes of an ACK, NACK or CNP on the wire.", d.ack.1),
-        Param::value(
-            d.class,
-            Kind::Count(0),
-            "3",
-            "The traffic class of data, which PFC may pause.",
-            "HPCC's simulator: priority group 3",
-        ),
-        Param::value(
-            "ack_class",
-            Kind::Count(0),
-            d.ack_class.0,
+            "packetloom; of each value: see the preset"
+        },
+        param! {
+            "mss" = "1000B": Kind::Bytes,
+            "Payload bytes of a full packet.", "HPCC's simulator: PACKET_PAYLOAD_SIZE 1000"
+        },
+        param! { "header" = (d.header.0): Kind::Bytes, "Header bytes of a data packet.", d.header.1 },
+        param! { "ack" = (d.ack.0): Kind::Bytes, "Bytes of an ACK, NACK or CNP on the wire.", d.ack.1 },
+        param! {
+            (d.class) = "3": Kind::Count(0),
+            "The traffic class of data, which PFC may pause.", "HPCC's simulator: priority group 3"
+        },
+        param! {
+            "ack_class" = (d.ack_class.0): Kind::Count(0),
             "The traffic class of ACKs, NACKs and CNPs. Where class 0 goes first and is never paused, 0 keeps them from waiting behind data.",
-            d.ack_class.1,
-        ),
-        Param::value(
-            "recovery",
-            Kind::Choice(&["go-back-n", "irn", "none"]),
-            d.recovery.0,
+            d.ack_class.1
+        },
+        param! {
+            "recovery" = (d.recovery.0): Kind::Choice(&["go-back-n", "irn", "none"]),
             "What happens to packets beyond a loss. \"go-back-n\": the receiver drops them, and the sender goes back to the first missing one. \"irn\": they are kept, and only what is missing is sent again, with IRN's timeouts and its cap on packets in flight. \"none\": the unreliable connection (UC, with roce and dcqcn). The receiver drops the rest of the flow; nothing is acknowledged or sent again.",
-            d.recovery.1,
-        ),
-        Param::value(
-            "nack_interval",
-            Kind::Time,
-            "500us",
+            d.recovery.1
+        },
+        param! {
+            "nack_interval" = "500us": Kind::Time,
             "With go-back-n: a receiver sends at most one NACK in this time for the same missing packet.",
-            "HPCC's simulator: NACK Generation Interval",
-        ).acts(GO_BACK),
-        Param::value(
-            "ack_duplicates",
-            Kind::Flag,
-            "true",
+            "HPCC's simulator: NACK Generation Interval"; acts GO_BACK
+        },
+        param! {
+            "ack_duplicates" = "true": Kind::Flag,
             "With go-back-n: acknowledge a packet that came before; otherwise ignore it, as HPCC's simulator does.",
-            "InfiniBand specification: C9-110",
-        ).acts(GO_BACK),
-        Param::optional(
-            "chunk",
-            Kind::Count(2),
+            "InfiniBand specification: C9-110"; acts GO_BACK
+        },
+        param! {
+            "chunk": Kind::Count(2),
             "With go-back-n: go back to the start of a chunk of this many packets, and acknowledge whole chunks only; left out: to the missing packet.",
-            "HPCC's simulator: L2_BACK_TO_ZERO, L2_CHUNK_SIZE",
-        ).acts(GO_BACK),
-        Param::optional(
-            "rto",
-            Kind::Time,
+            "HPCC's simulator: L2_BACK_TO_ZERO, L2_CHUNK_SIZE"; acts GO_BACK
+        },
+        param! {
+            "rto": Kind::Time,
             "With go-back-n: if nothing is acknowledged for this long after the last packet sent or acknowledgement, go back; left out: never, so that a lost last packet is never repaired (ConWeave's simulator: 4 ms).",
-            "HPCC's simulator: none",
-        ).acts(GO_BACK),
-        Param::value(
-            "rto_low",
-            Kind::Time,
-            "100us",
+            "HPCC's simulator: none"; acts GO_BACK
+        },
+        param! {
+            "rto_low" = "100us": Kind::Time,
             "With irn: the timeout while fewer than rto_low_packets are in flight.",
-            "IRN (SIGCOMM 2018) §4.1: RTO_low",
-        ).acts(IRN),
-        Param::value(
-            "rto_high",
-            Kind::Time,
-            "320us",
-            "With irn: the timeout otherwise.",
-            "IRN (SIGCOMM 2018) §4.1: RTO_high",
-        ).acts(IRN),
-        Param::value(
-            "rto_low_packets",
-            Kind::Count(0),
-            "3",
-            "With irn: see rto_low.",
-            "IRN (SIGCOMM 2018) §4.1: N = 3",
-        ).acts(IRN),
-        Param::optional(
-            "bdp_cap",
-            Kind::Count(1),
+            "IRN (SIGCOMM 2018) §4.1: RTO_low"; acts IRN
+        },
+        param! {
+            "rto_high" = "320us": Kind::Time,
+            "With irn: the timeout otherwise.", "IRN (SIGCOMM 2018) §4.1: RTO_high"; acts IRN
+        },
+        param! {
+            "rto_low_packets" = "3": Kind::Count(0),
+            "With irn: see rto_low.", "IRN (SIGCOMM 2018) §4.1: N = 3"; acts IRN
+        },
+        param! {
+            "bdp_cap": Kind::Count(1),
             "With irn: this many packets may be in flight; left out: what the host's link carries in base_rtt.",
-            "IRN (SIGCOMM 2018) §3.2: BDP-FC",
-        ).acts(IRN),
-        Param::value(
-            "nack_is_cnp",
-            Kind::Flag,
-            "false",
+            "IRN (SIGCOMM 2018) §3.2: BDP-FC"; acts IRN
+        },
+        param! {
+            "nack_is_cnp" = "false": Kind::Flag,
             "With transports that use marks: take a NACK as a sign of congestion, like a mark. Where marks come back in CNPs, a NACK counts as one only if the flow has had none for a cnp_interval.",
-            "HPCC's simulator: no; ConWeave's, after ConnectX: yes",
-        )
-        .acts(GOES_BY_MARKS),
-        Param::value(
-            "ack_every",
-            Kind::Count(1),
-            "1",
+            "HPCC's simulator: no; ConWeave's, after ConnectX: yes"; acts GOES_BY_MARKS
+        },
+        param! {
+            "ack_every" = "1": Kind::Count(1),
             "Acknowledge once in this many packets; the last of a flow, and one after which the sender's window is full, at once.",
-            "HPCC's simulator acknowledges each, whatever its L2_ACK_INTERVAL",
-        ).acts(&[Needs::Is("recovery", &["go-back-n", "irn"])]),
-        Param::value(
-            "ack_delay",
-            Kind::Time,
-            "10us",
+            "HPCC's simulator acknowledges each, whatever its L2_ACK_INTERVAL"; acts &[Needs::Is("recovery", &["go-back-n", "irn"])]
+        },
+        param! {
+            "ack_delay" = "10us": Kind::Time,
             "With ack_every above 1: the longest that an acknowledgement waits for packets to come.",
-            "packetloom",
-        ).acts(&[Needs::Above("ack_every", 1)]),
-        Param::value(
-            "window",
-            Kind::Choice(&["none", "bdp", "fixed"]),
-            d.window.0,
+            "packetloom"; acts &[Needs::Above("ack_every", 1)]
+        },
+        param! {
+            "window" = (d.window.0): Kind::Choice(&["none", "bdp", "fixed"]),
             "What bounds the bytes in flight beside the rate: nothing; what the host's link carries in base_rtt; or window_bytes. The packet that fills it may exceed it.",
-            d.window.1,
-        ).acts(BOUNDS),
-        Param::optional(
-            "window_bytes",
-            Kind::Bytes,
-            "With window = \"fixed\": how many bytes may be in flight.",
-            "packetloom",
-        ),
-        Param::value(
-            "variable_window",
-            Kind::Flag,
-            d.variable_window.0,
-            "Scale the window with the flow's rate over the link's.",
-            d.variable_window.1,
-        ).acts(SCALES),
-        Param::optional(
-            "base_rtt",
-            Kind::Time,
+            d.window.1; acts BOUNDS
+        },
+        param! {
+            "window_bytes": Kind::Bytes,
+            "With window = \"fixed\": how many bytes may be in flight.", "packetloom"
+        },
+        param! {
+            "variable_window" = (d.variable_window.0): Kind::Flag,
+            "Scale the window with the flow's rate over the link's.", d.variable_window.1; acts SCALES
+        },
+        param! {
+            "base_rtt": Kind::Time,
             "The network's round-trip time without queues, as senders know it; left out: the longest of all pairs of hosts, with one full payload on each link of the way there.",
-            "HPCC's simulator: GLOBAL_T 1",
-        ).acts(GOES_BY_RTT),
-        Param::optional(
-            "initial_rate",
-            Kind::Rate,
+            "HPCC's simulator: GLOBAL_T 1"; acts GOES_BY_RTT
+        },
+        param! {
+            "initial_rate": Kind::Rate,
             "A flow's rate at its start; left out: the link's.",
-            "DCQCN (SIGCOMM 2015) §3.1, HPCC (SIGCOMM 2019) §3.2: line rate",
-        ),
+            "DCQCN (SIGCOMM 2015) §3.1, HPCC (SIGCOMM 2019) §3.2: line rate"
+        },
         connections::PARAM,
     ]
 }

@@ -6,7 +6,7 @@ use super::control::{AckInfo, Control, FlowPath, Loss, Spacing};
 use super::header::Header;
 use super::params::{Defaults, check, core, default_of};
 use crate::narrow::saturated;
-use crate::spec::{ALWAYS, Complaint, Component, Fallback, Kind, Param, Values};
+use crate::spec::{Complaint, Component, Kind, Param, Values, param};
 use crate::units::{Rate, Time};
 
 /// Swift.
@@ -19,28 +19,18 @@ const fn number(
     doc: &'static str,
     source: &'static str,
 ) -> Param {
-    Param {
-        name,
-        kind: Kind::Number(low, high),
-        default: Fallback::Value(default),
-        doc,
-        source,
-        acts: ALWAYS,
-    }
+    param! { name = default: Kind::Number(low, high), doc, source }
 }
 
 const fn time(name: &'static str, doc: &'static str, source: &'static str) -> Param {
-    Param { name, kind: Kind::Time, default: Fallback::Absent, doc, source, acts: ALWAYS }
+    param! { name: Kind::Time, doc, source }
 }
 
 const PARAMS: &[Param] = &[
-    Param {
-        name: "constants",
-        kind: Kind::Choice(&["paper", "htsim"]),
-        default: Fallback::Value("paper"),
-        doc: "Which constants are the defaults below: the paper's scale for a fabric, or htsim's guesses. With htsim windows are whole bytes, and flow scaling uses whole packets, as there.",
-        source: "Swift (SIGCOMM 2020) §3, §4; htsim: swift.cpp",
-        acts: ALWAYS,
+    param! {
+        "constants" = "paper": Kind::Choice(&["paper", "htsim"]),
+        "Which constants are the defaults below: the paper's scale for a fabric, or htsim's guesses. With htsim windows are whole bytes, and flow scaling uses whole packets, as there.",
+        "Swift (SIGCOMM 2020) §3, §4; htsim: swift.cpp"
     },
     number(
         "ai",
@@ -91,13 +81,10 @@ const PARAMS: &[Param] = &[
         "The target of the delay at the receiving host: how long acknowledgements wait for its link. Left out: base_target.",
         "packetloom: Swift (SIGCOMM 2020) §3.3 has a constant and gives no figure",
     ),
-    Param {
-        name: "initial_window",
-        kind: Kind::Number(0.001, 1_000_000.0),
-        default: Fallback::Absent,
-        doc: "A flow's first window in packets. Left out: what the link carries in base_rtt (paper), 12 (htsim).",
-        source: "packetloom: line rate, as other RDMA flows start; htsim: _default_cwnd 12",
-        acts: ALWAYS,
+    param! {
+        "initial_window": Kind::Number(0.001, 1_000_000.0),
+        "A flow's first window in packets. Left out: what the link carries in base_rtt (paper), 12 (htsim).",
+        "packetloom: line rate, as other RDMA flows start; htsim: _default_cwnd 12"
     },
     number(
         "min_window",
@@ -113,13 +100,10 @@ const PARAMS: &[Param] = &[
         "The greatest window in packets.",
         "htsim: swift.cpp, 1000 packets",
     ),
-    Param {
-        name: "reset_threshold",
-        kind: Kind::Count(1),
-        default: Fallback::Value("5"),
-        doc: "After this many timeouts in a row the window is the least (RETX_RESET_THRESHOLD).",
-        source: "htsim: swift.cpp; Swift (SIGCOMM 2020), algorithm 1",
-        acts: ALWAYS,
+    param! {
+        "reset_threshold" = "5": Kind::Count(1),
+        "After this many timeouts in a row the window is the least (RETX_RESET_THRESHOLD).",
+        "htsim: swift.cpp; Swift (SIGCOMM 2020), algorithm 1"
     },
 ];
 

@@ -5,77 +5,56 @@ use super::header::Header;
 use super::params::{Defaults, check, core, default_of};
 use super::presets;
 use crate::narrow::saturated;
-use crate::spec::{ALWAYS, Complaint, Component, Fallback, Kind, Param, Values};
+use crate::spec::{Complaint, Component, Kind, Param, Values, param};
 use crate::units::{Rate, Time};
 
 /// TIMELY.
 pub type Timely = super::Rdma<TimelyControl>;
 
-const fn own(name: &'static str, kind: Kind, doc: &'static str, source: &'static str) -> Param {
-    Param { name, kind, default: Fallback::Absent, doc, source, acts: ALWAYS }
-}
-
 const PARAMS: &[Param] = &[
-    Param {
-        name: "variant",
-        kind: Kind::Choice(&["hpcc-ns3", "per-ack"]),
-        default: Fallback::Value("per-ack"),
-        doc: "How often the rate is set: once per round trip, as in HPCC's simulator; or with every acknowledgement, in proportion to the time since the last, as eRPC does after the authors' code. It sets the defaults below.",
-        source: "HPCC's simulator: CC_MODE 7; eRPC: timely.h",
-        acts: ALWAYS,
+    param! {
+        "variant" = "per-ack": Kind::Choice(&["hpcc-ns3", "per-ack"]),
+        "How often the rate is set: once per round trip, as in HPCC's simulator; or with every acknowledgement, in proportion to the time since the last, as eRPC does after the authors' code. It sets the defaults below.",
+        "HPCC's simulator: CC_MODE 7; eRPC: timely.h"
     },
-    own(
-        "ewma",
-        Kind::Number(0.0, 1.0),
+    param! {
+        "ewma": Kind::Number(0.0, 1.0),
         "The weight of a new difference of round-trip times (alpha). Left out: 0.875 (hpcc-ns3), 0.02 (per-ack).",
-        "HPCC's simulator: TimelyAlpha; eRPC: kTimelyEwmaAlpha",
-    ),
-    Param {
-        name: "beta",
-        kind: Kind::Number(0.0, 1.0),
-        default: Fallback::Value("0.8"),
-        doc: "How strongly the rate is cut.",
-        source: "TIMELY (SIGCOMM 2015) §5: 0.8",
-        acts: ALWAYS,
+        "HPCC's simulator: TimelyAlpha; eRPC: kTimelyEwmaAlpha"
     },
-    Param {
-        name: "t_low",
-        kind: Kind::Time,
-        default: Fallback::Value("50us"),
-        doc: "Below this round-trip time the rate rises whatever the gradient.",
-        source: "TIMELY (SIGCOMM 2015) §5: 50 us",
-        acts: ALWAYS,
+    param! {
+        "beta" = "0.8": Kind::Number(0.0, 1.0),
+        "How strongly the rate is cut.", "TIMELY (SIGCOMM 2015) §5: 0.8"
     },
-    own(
-        "t_high",
-        Kind::Time,
+    param! {
+        "t_low" = "50us": Kind::Time,
+        "Below this round-trip time the rate rises whatever the gradient.", "TIMELY (SIGCOMM 2015) §5: 50 us"
+    },
+    param! {
+        "t_high": Kind::Time,
         "Above this round-trip time the rate falls whatever the gradient. Left out: 500us (hpcc-ns3), 1ms (per-ack).",
-        "TIMELY (SIGCOMM 2015) §5: 500 us; eRPC: kTimelyTHigh",
-    ),
-    own(
-        "min_rtt",
-        Kind::Time,
+        "TIMELY (SIGCOMM 2015) §5: 500 us; eRPC: kTimelyTHigh"
+    },
+    param! {
+        "min_rtt": Kind::Time,
         "What differences of round-trip times are measured by. Left out: 20us (hpcc-ns3), the network's base_rtt (per-ack).",
-        "HPCC's simulator: TimelyMinRtt; packetloom (eRPC: 1 us on loopback)",
-    ),
-    own(
-        "additive_increase",
-        Kind::Rate,
+        "HPCC's simulator: TimelyMinRtt; packetloom (eRPC: 1 us on loopback)"
+    },
+    param! {
+        "additive_increase": Kind::Rate,
         "What a step of increase adds (delta). Left out: 100Mbps (hpcc-ns3), 40Mbps (per-ack).",
-        "HPCC's run.py at 100 Gb/s: RATE_AI; eRPC: kTimelyAddRate, 5 MB/s",
-    ),
-    own(
-        "hyper_increase",
-        Kind::Rate,
+        "HPCC's run.py at 100 Gb/s: RATE_AI; eRPC: kTimelyAddRate, 5 MB/s"
+    },
+    param! {
+        "hyper_increase": Kind::Rate,
         "What it adds after five in a row. Left out: 500Mbps (hpcc-ns3), five times additive_increase (per-ack).",
-        "HPCC's run.py at 100 Gb/s: RATE_HAI; TIMELY (SIGCOMM 2015) §4.3: N = 5",
-    ),
-    own(
-        "min_rate",
-        Kind::Rate,
+        "HPCC's run.py at 100 Gb/s: RATE_HAI; TIMELY (SIGCOMM 2015) §4.3: N = 5"
+    },
+    param! {
+        "min_rate": Kind::Rate,
         "The least rate. Left out: 1Gbps (hpcc-ns3), 40Mbps (per-ack).",
-        "HPCC's run.py: MIN_RATE 1000; eRPC: kTimelyMinRate, 5 MB/s",
-    ),
+        "HPCC's run.py: MIN_RATE 1000; eRPC: kTimelyMinRate, 5 MB/s"
+    },
 ];
 
 /// After so many increases in a row the steps grow.

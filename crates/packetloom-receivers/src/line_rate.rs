@@ -17,7 +17,7 @@ use crate::engine::{Context, FlowStatus, Report, Timer, Transport};
 use crate::flow::{Flow, FlowId};
 use crate::narrow::narrow;
 use crate::packet::{Kind, Packet};
-use crate::spec::{ALWAYS, Complaint, Component, Fallback, Kind as Holds, Param, Values};
+use crate::spec::{Complaint, Component, Kind as Holds, Values, param};
 use crate::units::Time;
 use std::collections::{BTreeSet, VecDeque};
 
@@ -102,21 +102,15 @@ impl Scheme for LineRate {
             packet_format::MSS,
             packet_format::HEADER,
             packet_format::ACK,
-            Param {
-                name: "rto",
-                kind: Holds::Time,
-                default: Fallback::Value("40us"),
-                doc: "A packet not acknowledged for this long is sent again.",
-                source: "pFabric §3: 40 us for 22.5 KB queues",
-                acts: ALWAYS,
+            param! {
+                "rto" = "40us": Holds::Time,
+                "A packet not acknowledged for this long is sent again.",
+                "pFabric §3: 40 us for 22.5 KB queues"
             },
-            Param {
-                name: "probe_after",
-                kind: Holds::Count(1),
-                default: Fallback::Value("5"),
-                doc: "After this many timeouts of silence a flow sends only a small probe per timeout until an answer comes; left out: never.",
-                source: "pFabric's ns-2 code",
-                acts: ALWAYS,
+            param! {
+                "probe_after" = "5": Holds::Count(1),
+                "After this many timeouts of silence a flow sends only a small probe per timeout until an answer comes; left out: never.",
+                "pFabric's ns-2 code"
             },
             priority::PARAM,
         ]],

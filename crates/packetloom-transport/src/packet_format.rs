@@ -4,36 +4,24 @@ use super::priority;
 use crate::narrow::exact;
 use crate::packet::Format;
 use crate::packet::{Kind, Packet};
-use crate::spec::{self, ALWAYS, Complaint, Fallback, Needs, Param, Values};
+use crate::spec::{self, Complaint, Needs, Param, Values, param};
 
 /// Payload of a full packet.
-pub const MSS: Param = Param {
-    name: "mss",
-    kind: spec::Kind::Bytes,
-    default: Fallback::Value("1460B"),
-    doc: "Payload bytes of a full packet.",
-    source: "Ethernet's 1500 B less IPv4 and TCP headers",
-    acts: ALWAYS,
+pub const MSS: Param = param! {
+    "mss" = "1460B": spec::Kind::Bytes,
+    "Payload bytes of a full packet.", "Ethernet's 1500 B less IPv4 and TCP headers"
 };
 
 /// Header of a data packet.
-pub const HEADER: Param = Param {
-    name: "header",
-    kind: spec::Kind::Bytes,
-    default: Fallback::Value("40B"),
-    doc: "Header bytes of a data packet.",
-    source: "IPv4 and TCP without options",
-    acts: ALWAYS,
+pub const HEADER: Param = param! {
+    "header" = "40B": spec::Kind::Bytes,
+    "Header bytes of a data packet.", "IPv4 and TCP without options"
 };
 
 /// Size of an acknowledgement.
-pub const ACK: Param = Param {
-    name: "ack",
-    kind: spec::Kind::Bytes,
-    default: Fallback::Value("40B"),
-    doc: "Bytes of an acknowledgement or probe on the wire.",
-    source: "IPv4 and TCP without options",
-    acts: ALWAYS,
+pub const ACK: Param = param! {
+    "ack" = "40B": spec::Kind::Bytes,
+    "Bytes of an acknowledgement or probe on the wire.", "IPv4 and TCP without options"
 };
 
 /// All three, for models that have no others, and no acknowledgements either.

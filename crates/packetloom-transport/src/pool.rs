@@ -1,25 +1,21 @@
 //! Connections that flows leave behind for those after them: idle ones, by the host at their other end.
 
 use crate::flow::HostId;
-use crate::spec::{Kind, Param, Values};
+use crate::spec::{Kind, Param, Values, param};
 use std::collections::{BTreeMap, VecDeque};
 
 /// The parameters that a pool has whatever its connections are.
 pub const PARAMS: &[Param] = &[
-    Param::value(
-        "warm",
-        Kind::Count(0),
-        "0",
+    param! {
+        "warm" = "0": Kind::Count(0),
         "This many connections between each two hosts are open and idle when the run begins.",
-        "packetloom (pFabric's ns-2 code: 4 for TCP and DCTCP, 1 for pFabric)",
-    ),
-    Param::value(
-        "take",
-        Kind::Choice(&["longest-idle", "latest"]),
-        "longest-idle",
+        "packetloom (pFabric's ns-2 code: 4 for TCP and DCTCP, 1 for pFabric)"
+    },
+    param! {
+        "take" = "longest-idle": Kind::Choice(&["longest-idle", "latest"]),
         "Which of several idle connections a flow takes: the one that has been idle longest, or the one that was used last.",
-        "pFabric's ns-2 code: longest-idle",
-    ),
+        "pFabric's ns-2 code: longest-idle"
+    },
 ];
 
 /// How many connections there are at first, and which goes next.

@@ -3,7 +3,7 @@
 use crate::flow::Flow;
 use crate::narrow::narrow;
 use crate::queue;
-use crate::spec::{Fallback, Kind, Needs, Param, Values};
+use crate::spec::{Kind, Needs, Param, Values, param};
 use crate::units::Time;
 
 /// Acknowledgements and other control packets go first.
@@ -36,13 +36,10 @@ pub const PARAM: Param = param("remaining", "pFabric §3: packets contain the re
 
 /// The parameter with a default.
 pub const fn param(default: &'static str, source: &'static str) -> Param {
-    Param {
-        name: "priority",
-        kind: Kind::Choice(&["none", "remaining", "size", "deadline"]),
-        default: Fallback::Value(default),
-        doc: "The priority in each packet: none, bytes remaining (SRPT), flow size (SJF), or time left to the deadline in microseconds (EDF).",
-        source,
-        acts: RANKED,
+    param! {
+        "priority" = default: Kind::Choice(&["none", "remaining", "size", "deadline"]),
+        "The priority in each packet: none, bytes remaining (SRPT), flow size (SJF), or time left to the deadline in microseconds (EDF).",
+        source; acts RANKED
     }
 }
 

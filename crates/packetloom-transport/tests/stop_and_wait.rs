@@ -4,7 +4,7 @@
 use packetloom_base::flow::{Flow, FlowId};
 use packetloom_base::narrow::exact;
 use packetloom_base::packet::{Kind, Packet};
-use packetloom_base::spec::{ALWAYS, Component, Fallback, Kind as Holds, Param, Values};
+use packetloom_base::spec::{Component, Kind as Holds, Values, param};
 use packetloom_base::units::Time;
 use packetloom_engine::engine::{Context, Report, Timer, Transport};
 use packetloom_transport::Scheme;
@@ -56,13 +56,9 @@ impl Scheme for StopAndWait {
             packet_format::MSS,
             packet_format::HEADER,
             packet_format::ACK,
-            Param {
-                name: "rto",
-                kind: Holds::Time,
-                default: Fallback::Value("1ms"),
-                doc: "A packet not acknowledged for so long is sent again.",
-                source: "packetloom",
-                acts: ALWAYS,
+            param! {
+                "rto" = "1ms": Holds::Time,
+                "A packet not acknowledged for so long is sent again.", "packetloom"
             },
         ]],
         check: packet_format::check,

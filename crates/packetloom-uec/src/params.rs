@@ -6,7 +6,7 @@ use super::window::Rule;
 use super::{nscc, oversubscribed, pacer, sleek};
 use crate::narrow::exact;
 use crate::packet_format::{self, PacketFormat};
-use crate::spec::{ALWAYS, Complaint, Fallback, Kind, Needs, Param, Values};
+use crate::spec::{Complaint, Fallback, Kind, Needs, Param, Values, param};
 use crate::units::{Rate, Time};
 
 const HTSIM: &str = "htsim_uec";
@@ -19,7 +19,7 @@ const fn param(
     doc: &'static str,
     source: &'static str,
 ) -> Param {
-    Param { name, kind, default: Fallback::Value(default), doc, source, acts: ALWAYS }
+    param! { name = default: kind, doc, source }
 }
 
 fn has(values: &Values, control: &str) -> bool {
@@ -67,29 +67,26 @@ pub const COMMON: &[Param] = &[
         "This many bytes, headers included, are acknowledged together; the first packet, marked ones, duplicates and those that ask are acknowledged at once.",
         "htsim_uec: from 16384 B on; htsim_eqds: from more than that on",
     ),
-    Param::optional(
-        "rto",
-        Kind::Time,
+    param! {
+        "rto": Kind::Time,
         "A packet that is not answered for this long is sent again. Left out: for uec 15 us and six bandwidth-delay products at the rate of a host's link (with sleek thirty); for eqds 150 us and six times 35 packets.",
-        "htsim_uec, htsim_eqds: six queues at their default lengths",
-    ),
-    Param::optional(
-        "base_rtt",
-        Kind::Time,
+        "htsim_uec, htsim_eqds: six queues at their default lengths"
+    },
+    param! {
+        "base_rtt": Kind::Time,
         "The round trip without queues that hosts assume. Left out: the longest in the network, of a full packet and its answer. Where hosts have several links, it is that of the network into which a flow's links lead.",
-        HTSIM,
-    ).acts(KNOWS_RTT),
+        HTSIM; acts KNOWS_RTT
+    },
 ];
 
 /// Ultra Ethernet's own.
 pub const UEC: &[Param] = &[
     service::PARAM,
-    Param::optional(
-        "control",
-        Kind::Choice(&["nscc", "rccc", "both"]),
+    param! {
+        "control": Kind::Choice(&["nscc", "rccc", "both"]),
         "Who controls congestion: senders by a window (nscc), receivers by credit (rccc), or both. Left out: nscc where service is rud or rod; nobody where it is rudi or uud, whose packets leave at line rate.",
-        "Ultra Ethernet specification 1.0, §3.6.13 and §3.6.14; §3.5.7.3 and §3.5.7.4: not of RUDI and UUD",
-    ),
+        "Ultra Ethernet specification 1.0, §3.6.13 and §3.6.14; §3.5.7.3 and §3.5.7.4: not of RUDI and UUD"
+    },
     param(
         "window",
         Kind::Choice(&["nscc", "dctcp", "constant"]),
@@ -104,18 +101,15 @@ pub const UEC: &[Param] = &[
         "The largest window, and the most credit, in bandwidth-delay products; a full packet at least.",
         HTSIM,
     ).acts(IS_CONTROLLED),
-    Param::optional(
-        "initial_window",
-        Kind::Count(1),
-        "The first window in full packets; left out: the largest.",
-        "htsim_uec: -cwnd",
-    ).acts(HAS_WINDOW),
-    Param::optional(
-        "target_delay",
-        Kind::Time,
+    param! {
+        "initial_window": Kind::Count(1),
+        "The first window in full packets; left out: the largest.", "htsim_uec: -cwnd"; acts HAS_WINDOW
+    },
+    param! {
+        "target_delay": Kind::Time,
         "The delay in queues that NSCC aims at; left out: 0.75 of the base round trip, or with sleek, where queues are longer, all of it.",
-        HTSIM,
-    ).acts(HAS_WINDOW),
+        HTSIM; acts HAS_WINDOW
+    },
     param(
         "control_per_data",
         Kind::Count(1),
@@ -223,12 +217,11 @@ pub const UEC: &[Param] = &[
         "The share of the receiver's link that the credit of pulls would fill.",
         HTSIM,
     ).acts(HAS_CREDIT),
-    Param::optional(
-        "oversubscription",
-        Kind::Number(1.0, 1000.0),
+    param! {
+        "oversubscription": Kind::Number(1.0, 1000.0),
         "With control = \"rccc\": how many times more the hosts' links carry than the fabric above them. Receivers then pull for less than their link while packets are marked, or trimmed before the last link. Left out: they do not.",
-        HTSIM,
-    ),
+        HTSIM
+    },
     param(
         "oversubscription_increase",
         Kind::Number(0.0, 1.0),

@@ -8,7 +8,7 @@
 //! | RUDI | any; sprayed | repeated one by one; may be delivered twice | `idempotent.rs` |
 //! | UUD | any; sprayed | lost for good | `unreliable.rs` |
 
-use crate::spec::{ALWAYS, Complaint, Fallback, Kind, Param, Values};
+use crate::spec::{Complaint, Kind, Param, Values, param};
 
 /// A delivery service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,13 +24,10 @@ pub enum Service {
 }
 
 /// The parameter.
-pub const PARAM: Param = Param {
-    name: "service",
-    kind: Kind::Choice(&["rud", "rod", "rudi", "uud"]),
-    default: Fallback::Value("rud"),
-    doc: "The delivery service. \"rud\": reliable and unordered, over all paths. \"rod\": reliable and in order, by one path, going back to what is missing. \"rudi\": reliable and unordered, each packet answered by itself, and delivered twice if it comes twice. \"uud\": unreliable, without answers; what is lost stays lost.",
-    source: "Ultra Ethernet specification 1.0, §3.5.7.1 to §3.5.7.4; when NACKs of rod go is assumed",
-    acts: ALWAYS,
+pub const PARAM: Param = param! {
+    "service" = "rud": Kind::Choice(&["rud", "rod", "rudi", "uud"]),
+    "The delivery service. \"rud\": reliable and unordered, over all paths. \"rod\": reliable and in order, by one path, going back to what is missing. \"rudi\": reliable and unordered, each packet answered by itself, and delivered twice if it comes twice. \"uud\": unreliable, without answers; what is lost stays lost.",
+    "Ultra Ethernet specification 1.0, §3.5.7.1 to §3.5.7.4; when NACKs of rod go is assumed"
 };
 
 impl Service {

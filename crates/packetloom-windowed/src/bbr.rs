@@ -11,7 +11,7 @@ use super::windowed::{
 };
 use crate::flow::Flow;
 use crate::random::{Purpose, Stream};
-use crate::spec::{Component, Kind, Param, Values};
+use crate::spec::{Component, Kind, Param, Values, param};
 use crate::units::{Rate, Time};
 
 /// BBR, version 1.
@@ -28,20 +28,16 @@ const PARAMS: &[Param] = &[
         "draft-cardwell-iccrg-bbr-congestion-control-00 §4.3.2.1: 2/ln(2); Linux: 2.885",
     ),
     own::cwnd_gain("draft-cardwell-iccrg-bbr-congestion-control-00 §4.2.3.4: 2"),
-    Param::value(
-        "probe_gain",
-        Kind::Number(1.0, 2.0),
-        "1.25",
+    param! {
+        "probe_gain" = "1.25": Kind::Number(1.0, 2.0),
         "Pacing gain of the phase that probes for bandwidth; the phase after it gives as much back (0.75).",
-        "draft-cardwell-iccrg-bbr-congestion-control-00 §4.3.4.2: 5/4 and 3/4",
-    ),
-    Param::value(
-        "bandwidth_window",
-        Kind::Count(1),
-        "10",
+        "draft-cardwell-iccrg-bbr-congestion-control-00 §4.3.4.2: 5/4 and 3/4"
+    },
+    param! {
+        "bandwidth_window" = "10": Kind::Count(1),
         "The bandwidth is the greatest delivery rate of this number of round trips.",
-        "draft-cardwell-iccrg-bbr-congestion-control-00 §4.1.1.3: BtlBwFilterLen, 10",
-    ),
+        "draft-cardwell-iccrg-bbr-congestion-control-00 §4.1.1.3: BtlBwFilterLen, 10"
+    },
     own::min_rtt_window(
         "10s",
         "For how long the least round-trip time counts as that of the path without a queue; after that the flow empties the queue to measure it. In a datacenter, where flows are short, it never comes to that.",

@@ -12,7 +12,7 @@ use super::windowed::{
 };
 use crate::flow::Flow;
 use crate::random::{Purpose, Stream};
-use crate::spec::{Component, Kind, Param, Values};
+use crate::spec::{Component, Kind, Param, Values, param};
 use crate::units::{Rate, Time};
 
 /// BBR, version 3.
@@ -32,60 +32,45 @@ const INFINITE: f64 = f64::INFINITY;
 const PARAMS: &[Param] = &[
     own::startup_gain("2.77", "draft-ietf-ccwg-bbr-06 §2.4: 4 ln(2)"),
     own::cwnd_gain("draft-ietf-ccwg-bbr-06 §2.5: 2; while it probes for bandwidth a quarter more"),
-    Param::value(
-        "drain_gain",
-        Kind::Number(0.1, 1.0),
-        "0.5",
+    param! {
+        "drain_gain" = "0.5": Kind::Number(0.1, 1.0),
         "Pacing gain once the pipe is full, to drain the queue.",
-        "draft-ietf-ccwg-bbr-06 §2.4: 0.5 (Linux's version 3: 0.35)",
-    ),
-    Param::value(
-        "down_gain",
-        Kind::Number(0.1, 1.0),
-        "0.9",
+        "draft-ietf-ccwg-bbr-06 §2.4: 0.5 (Linux's version 3: 0.35)"
+    },
+    param! {
+        "down_gain" = "0.9": Kind::Number(0.1, 1.0),
         "Pacing gain after bandwidth was probed for, to give back what was taken.",
-        "draft-ietf-ccwg-bbr-06 §5.3.3.1: 0.90",
-    ),
-    Param::value(
-        "loss_threshold",
-        Kind::Number(0.0, 1.0),
-        "0.02",
+        "draft-ietf-ccwg-bbr-06 §5.3.3.1: 0.90"
+    },
+    param! {
+        "loss_threshold" = "0.02": Kind::Number(0.0, 1.0),
         "The share of a round trip's packets that may be lost while bandwidth is probed for.",
-        "draft-ietf-ccwg-bbr-06 §2.7: 2 %",
-    ),
-    Param::value(
-        "beta",
-        Kind::Number(0.1, 1.0),
-        "0.7",
-        "What is left of the bounds after a round trip with losses.",
-        "draft-ietf-ccwg-bbr-06 §2.7: 0.7",
-    ),
-    Param::value(
-        "headroom",
-        Kind::Number(0.0, 0.9),
-        "0.15",
+        "draft-ietf-ccwg-bbr-06 §2.7: 2 %"
+    },
+    param! {
+        "beta" = "0.7": Kind::Number(0.1, 1.0),
+        "What is left of the bounds after a round trip with losses.", "draft-ietf-ccwg-bbr-06 §2.7: 0.7"
+    },
+    param! {
+        "headroom" = "0.15": Kind::Number(0.0, 0.9),
         "The share of inflight_longterm that is left to others while the flow cruises.",
-        "draft-ietf-ccwg-bbr-06 §2.7: 0.15",
-    ),
-    Param::value(
-        "probe_wait",
-        Kind::Time,
-        "2s",
+        "draft-ietf-ccwg-bbr-06 §2.7: 0.15"
+    },
+    param! {
+        "probe_wait" = "2s": Kind::Time,
         "The least time from a probe for bandwidth to the next one. Up to half of it is added at random. The next probe comes sooner where Reno would be back sooner: after as many round trips as packets are in flight.",
-        "draft-ietf-ccwg-bbr-06 §5.3.3.5.3: 2 to 3 s",
-    ),
+        "draft-ietf-ccwg-bbr-06 §5.3.3.5.3: 2 to 3 s"
+    },
     own::min_rtt_window(
         "10s",
         "For how long the least round-trip time counts as that of the path without a queue.",
         "draft-ietf-ccwg-bbr-06 §2.14: MinRTTFilterLen, 10 s",
     ),
-    Param::value(
-        "probe_rtt_interval",
-        Kind::Time,
-        "5s",
+    param! {
+        "probe_rtt_interval" = "5s": Kind::Time,
         "How long after the least round-trip time was measured the flow keeps half of the bandwidth-delay product in flight, to measure it again. In a datacenter, where flows are short, it never comes to that.",
-        "draft-ietf-ccwg-bbr-06 §2.14: ProbeRTTInterval, 5 s",
-    ),
+        "draft-ietf-ccwg-bbr-06 §2.14: ProbeRTTInterval, 5 s"
+    },
     own::PROBE_RTT_DURATION,
     own::NOMINAL_RTT,
     own::PACING_MARGIN,

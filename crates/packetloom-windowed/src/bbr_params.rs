@@ -2,61 +2,53 @@
 
 use super::windowed::{Acked, Window};
 use crate::narrow::saturated;
-use crate::spec::{Kind, Param, Values};
+use crate::spec::{Kind, Param, Values, param};
 use crate::units::{Rate, Time};
 
 /// The pacing gain, and in version 1 the window's, until the pipe is full.
 pub const fn startup_gain(default: &'static str, source: &'static str) -> Param {
     let doc = "Pacing gain until the bandwidth grows no more, so that the rate can double with each round trip; version 1 drains the queue at one over it.";
-    Param::value("startup_gain", Kind::Number(1.1, 10.0), default, doc, source)
+    param! { "startup_gain" = default: Kind::Number(1.1, 10.0), doc, source }
 }
 
 /// The window's gain.
 pub const fn cwnd_gain(source: &'static str) -> Param {
     let doc = "How many bandwidth-delay products may be in flight.";
-    Param::value("cwnd_gain", Kind::Number(1.0, 10.0), "2", doc, source)
+    param! { "cwnd_gain" = "2": Kind::Number(1.0, 10.0), doc, source }
 }
 
 /// For how long the least round-trip time counts.
 pub const fn min_rtt_window(default: &'static str, doc: &'static str, source: &'static str) -> Param {
-    Param::value("min_rtt_window", Kind::Time, default, doc, source)
+    param! { "min_rtt_window" = default: Kind::Time, doc, source }
 }
 
 /// How long the flow empties the queue.
-pub const PROBE_RTT_DURATION: Param = Param::value(
-    "probe_rtt_duration",
-    Kind::Time,
-    "200ms",
+pub const PROBE_RTT_DURATION: Param = param! {
+    "probe_rtt_duration" = "200ms": Kind::Time,
     "How long at least the flow keeps little in flight, to measure the round trip without a queue.",
-    "draft-cardwell-iccrg-bbr-congestion-control-00 §4.3.5, draft-ietf-ccwg-bbr-06 §5.3.4: 200 ms",
-);
+    "draft-cardwell-iccrg-bbr-congestion-control-00 §4.3.5, draft-ietf-ccwg-bbr-06 §5.3.4: 200 ms"
+};
 
 /// The round trip before any is measured.
-pub const NOMINAL_RTT: Param = Param::value(
-    "nominal_rtt",
-    Kind::Time,
-    "1ms",
+pub const NOMINAL_RTT: Param = param! {
+    "nominal_rtt" = "1ms": Kind::Time,
     "The round-trip time by which the initial window is paced until one is measured. A connection that a handshake opens, or initial_rtt, has measured one.",
-    "draft-cardwell-iccrg-bbr-congestion-control-00 §4.2.1, draft-ietf-ccwg-bbr-06 §5.6.2: 1 ms",
-);
+    "draft-cardwell-iccrg-bbr-congestion-control-00 §4.2.1, draft-ietf-ccwg-bbr-06 §5.6.2: 1 ms"
+};
 
 /// What pacing leaves of the bandwidth.
-pub const PACING_MARGIN: Param = Param::value(
-    "pacing_margin",
-    Kind::Number(0.0, 0.5),
-    "0.01",
+pub const PACING_MARGIN: Param = param! {
+    "pacing_margin" = "0.01": Kind::Number(0.0, 0.5),
     "Packets are paced this share below the bandwidth times the gain.",
-    "Linux: bbr_pacing_margin_percent; draft-ietf-ccwg-bbr-06 §2.3: 1 %",
-);
+    "Linux: bbr_pacing_margin_percent; draft-ietf-ccwg-bbr-06 §2.3: 1 %"
+};
 
 /// What is sent at once.
-pub const SEND_QUANTUM: Param = Param::value(
-    "send_quantum",
-    Kind::Count(1),
-    "1",
+pub const SEND_QUANTUM: Param = param! {
+    "send_quantum" = "1": Kind::Count(1),
     "Packets that a host may send at once, of which three times as many may be in flight beside the bandwidth-delay product. Hosts here send packets one by one; with segmentation offload it is what the drafts take, up to 64 KB.",
-    "packetloom (draft-ietf-ccwg-bbr-06 §5.6.3: a millisecond's worth, from 2 packets to 64 KB)",
-);
+    "packetloom (draft-ietf-ccwg-bbr-06 §5.6.3: a millisecond's worth, from 2 packets to 64 KB)"
+};
 
 /// What both have.
 #[derive(Clone, Copy, Debug)]

@@ -7,7 +7,7 @@ use super::filter::Filter;
 use super::windowed::{Acked, Congestion, Defaults, Reacts, Window, Windowed, check, core, default_of};
 use crate::flow::Flow;
 use crate::narrow::saturated;
-use crate::spec::{Complaint, Component, Kind, Param, Values};
+use crate::spec::{Complaint, Component, Kind, Param, Values, param};
 use crate::units::{Rate, Time};
 
 /// Copa.
@@ -24,27 +24,21 @@ const SAME_FOR_ROUNDS: u32 = 3;
 const LEAST: f64 = 2.0;
 
 const PARAMS: &[Param] = &[
-    Param::value(
-        "delta",
-        Kind::Number(0.001, 1.0),
-        "0.5",
+    param! {
+        "delta" = "0.5": Kind::Number(0.001, 1.0),
         "What a packet in the queue costs beside throughput: a flow alone keeps about 1/delta packets in the queue.",
-        "Copa §2.1, §2.3: 0.5",
-    ),
-    Param::value(
-        "competes",
-        Kind::Flag,
-        "true",
+        "Copa §2.1, §2.3: 0.5"
+    },
+    param! {
+        "competes" = "true": Kind::Flag,
         "Beside flows that fill the queue, delta is no longer fixed: 1/delta grows by one for each round trip without a loss, and is halved by one.",
-        "Copa §2.3: TCP-competitive mode",
-    ),
-    Param::value(
-        "min_rtt_window",
-        Kind::Time,
-        "10s",
+        "Copa §2.3: TCP-competitive mode"
+    },
+    param! {
+        "min_rtt_window" = "10s": Kind::Time,
         "For how long the least round-trip time counts as that of the path without a queue.",
-        "Copa §2.1: 10 s",
-    ),
+        "Copa §2.1: 10 s"
+    },
 ];
 
 /// Copa's sender. Windows are in packets.

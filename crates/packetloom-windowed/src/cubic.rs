@@ -5,7 +5,7 @@
 use super::windowed::{Acked, Congestion, Window, Windowed, check, core, default_of};
 use crate::flow::Flow;
 use crate::narrow::saturated;
-use crate::spec::{ALWAYS, Complaint, Component, Fallback, Kind, Param, Values};
+use crate::spec::{Complaint, Component, Kind, Values, param};
 use crate::units::Time;
 
 /// CUBIC.
@@ -49,37 +49,24 @@ impl Congestion for CubicControl {
         params: &[
             &core(default_of()),
             &[
-                Param {
-                    name: "c",
-                    kind: Kind::Number(0.001, 1e9),
-                    default: Fallback::Value("0.4"),
-                    doc: "How steep the cubic function is, in packets per cubic second. At a datacenter's round-trip times 0.4 leaves the growth to the Reno-friendly region.",
-                    source: "RFC 9438 §5: C = 0.4",
-                    acts: ALWAYS,
+                param! {
+                    "c" = "0.4": Kind::Number(0.001, 1e9),
+                    "How steep the cubic function is, in packets per cubic second. At a datacenter's round-trip times 0.4 leaves the growth to the Reno-friendly region.",
+                    "RFC 9438 §5: C = 0.4"
                 },
-                Param {
-                    name: "beta",
-                    kind: Kind::Number(0.1, 0.9),
-                    default: Fallback::Value("0.7"),
-                    doc: "What is left of the window after a loss.",
-                    source: "RFC 9438 §4.6: 0.7",
-                    acts: ALWAYS,
+                param! {
+                    "beta" = "0.7": Kind::Number(0.1, 0.9),
+                    "What is left of the window after a loss.", "RFC 9438 §4.6: 0.7"
                 },
-                Param {
-                    name: "fast_convergence",
-                    kind: Kind::Flag,
-                    default: Fallback::Value("true"),
-                    doc: "Fast convergence: a flow whose window is reduced before it has reached its last maximum aims lower, in favour of others.",
-                    source: "RFC 9438 §4.7",
-                    acts: ALWAYS,
+                param! {
+                    "fast_convergence" = "true": Kind::Flag,
+                    "Fast convergence: a flow whose window is reduced before it has reached its last maximum aims lower, in favour of others.",
+                    "RFC 9438 §4.7"
                 },
-                Param {
-                    name: "reno_friendly",
-                    kind: Kind::Flag,
-                    default: Fallback::Value("true"),
-                    doc: "The window grows at least as fast as that of a Reno which reduces it by as little at a loss.",
-                    source: "RFC 9438 §4.3",
-                    acts: ALWAYS,
+                param! {
+                    "reno_friendly" = "true": Kind::Flag,
+                    "The window grows at least as fast as that of a Reno which reduces it by as little at a loss.",
+                    "RFC 9438 §4.3"
                 },
             ],
         ],

@@ -4,7 +4,7 @@ use super::marked_share::{self, MarkedShare, ONE};
 use super::windowed::{Acked, Congestion, Defaults, Reacts, Window, Windowed, check, core, default_of};
 use crate::flow::Flow;
 use crate::narrow::saturated;
-use crate::spec::{ALWAYS, Complaint, Component, Fallback, Kind, Param, Values};
+use crate::spec::{Complaint, Component, Kind, Values, param};
 use crate::units::Time;
 
 /// D2TCP.
@@ -30,21 +30,13 @@ impl Congestion for D2tcpControl {
             &core(Defaults { reacts: Reacts::Marks, ..default_of() }),
             marked_share::PARAMS,
             &[
-                Param {
-                    name: "least_imminence",
-                    kind: Kind::Number(0.0, 1.0),
-                    default: Fallback::Value("0.5"),
-                    doc: "The deadline imminence factor d is no smaller than this.",
-                    source: "D2TCP §3.2: d ≥ 0.5",
-                    acts: ALWAYS,
+                param! {
+                    "least_imminence" = "0.5": Kind::Number(0.0, 1.0),
+                    "The deadline imminence factor d is no smaller than this.", "D2TCP §3.2: d ≥ 0.5"
                 },
-                Param {
-                    name: "greatest_imminence",
-                    kind: Kind::Number(1.0, 100.0),
-                    default: Fallback::Value("2"),
-                    doc: "The deadline imminence factor d is no greater than this.",
-                    source: "D2TCP §3.2: d ≤ 2.0",
-                    acts: ALWAYS,
+                param! {
+                    "greatest_imminence" = "2": Kind::Number(1.0, 100.0),
+                    "The deadline imminence factor d is no greater than this.", "D2TCP §3.2: d ≤ 2.0"
                 },
             ],
         ],

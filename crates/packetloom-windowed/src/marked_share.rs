@@ -3,25 +3,17 @@
 
 use super::windowed::{Acked, Window};
 use crate::narrow::saturated;
-use crate::spec::{ALWAYS, Fallback, Kind, Param, Values};
+use crate::spec::{Kind, Param, Values, param};
 
 /// Its parameters.
 pub const PARAMS: &[Param] = &[
-    Param {
-        name: "g",
-        kind: Kind::Number(0.000_001, 1.0),
-        default: Fallback::Value("0.0625"),
-        doc: "The weight of a new observation in the estimate alpha of the marked share.",
-        source: "RFC 8257 §4.2: 1/16",
-        acts: ALWAYS,
+    param! {
+        "g" = "0.0625": Kind::Number(0.000_001, 1.0),
+        "The weight of a new observation in the estimate alpha of the marked share.", "RFC 8257 §4.2: 1/16"
     },
-    Param {
-        name: "initial_alpha",
-        kind: Kind::Number(0.0, 1.0),
-        default: Fallback::Value("1"),
-        doc: "The estimate at a flow's start.",
-        source: "RFC 8257 §3.3: 1",
-        acts: ALWAYS,
+    param! {
+        "initial_alpha" = "1": Kind::Number(0.0, 1.0),
+        "The estimate at a flow's start.", "RFC 8257 §3.3: 1"
     },
 ];
 

@@ -9,7 +9,7 @@ use super::windowed::{
 use crate::flow::Flow;
 use crate::narrow::narrow;
 use crate::packet::Packet;
-use crate::spec::{ALWAYS, Complaint, Component, Fallback, Kind, Param, Value, Values};
+use crate::spec::{Complaint, Component, Kind, Value, Values, param};
 use std::sync::Arc;
 
 /// PIAS.
@@ -40,23 +40,15 @@ impl Congestion for PiasControl {
             &core(Defaults { reacts: Reacts::Marks, ..default_of() }),
             marked_share::PARAMS,
             &[
-                Param {
-                    name: "thresholds",
-                    kind: Kind::List(&Kind::Bytes),
-                    default: Fallback::Value(
-                        r#"["1327140B", "1940340B", "2406080B", "2861600B", "3128780B", "3412020B", "3626640B"]"#,
-                    ),
-                    doc: "A flow that sends more than this many bytes is demoted to the next class.",
-                    source: "PIAS's ns-2 code: 8 priorities, web search at a load of 0.8",
-                    acts: ALWAYS,
+                param! {
+                    "thresholds" = r#"["1327140B", "1940340B", "2406080B", "2861600B", "3128780B", "3412020B", "3626640B"]"#: Kind::List(&Kind::Bytes),
+                    "A flow that sends more than this many bytes is demoted to the next class.",
+                    "PIAS's ns-2 code: 8 priorities, web search at a load of 0.8"
                 },
-                Param {
-                    name: "aging",
-                    kind: Kind::Flag,
-                    default: Fallback::Value("true"),
-                    doc: "A flow with two timeouts in a row is starving: what it has sent is forgotten, and it is back at the highest priority.",
-                    source: "PIAS §4.1; its code: 2 consecutive timeouts",
-                    acts: ALWAYS,
+                param! {
+                    "aging" = "true": Kind::Flag,
+                    "A flow with two timeouts in a row is starving: what it has sent is forgotten, and it is back at the highest priority.",
+                    "PIAS §4.1; its code: 2 consecutive timeouts"
                 },
             ],
         ],
@@ -184,7 +176,7 @@ mod tests {
     fn by_default_there_are_eight_priorities() {
         let mut params = PiasControl::COMPONENT.params();
         let default = params.find(|param| param.name == "thresholds").expect("a parameter").default;
-        let Fallback::Value(text) = default else { panic!("{default:?}") };
+        let crate::spec::Fallback::Value(text) = default else { panic!("{default:?}") };
         let written = text.split(|sign: char| !sign.is_ascii_digit()).filter(|digits| !digits.is_empty());
         let thresholds: Vec<u64> = written.map(|digits| digits.parse().unwrap()).collect();
         let mut flow = control(&thresholds, true);

@@ -8,7 +8,7 @@
 use super::windowed::{Acked, Congestion, Defaults, Reacts, Window, Windowed, check, core, default_of};
 use crate::flow::Flow;
 use crate::narrow::saturated;
-use crate::spec::{ALWAYS, Complaint, Component, Fallback, Kind, Needs, Param, Values};
+use crate::spec::{Complaint, Component, Kind, Needs, Param, Values, param};
 use crate::units::{Rate, Time};
 
 /// Prague.
@@ -28,44 +28,31 @@ const CLASSIC_ALPHA: f64 = 0.625;
 const SCALES: &[Needs] = &[Needs::Is("rtt_scaling", &["rate", "scalable", "additive"])];
 
 const PARAMS: &[Param] = &[
-    Param {
-        name: "g",
-        kind: Kind::Number(0.000_001, 1.0),
-        default: Fallback::Value("0.0625"),
-        doc: "The weight of a new observation in the estimate alpha of the marked share.",
-        source: "draft-briscoe-iccrg-prague-congestion-control-04 §2.4.2: 1/16",
-        acts: ALWAYS,
+    param! {
+        "g" = "0.0625": Kind::Number(0.000_001, 1.0),
+        "The weight of a new observation in the estimate alpha of the marked share.",
+        "draft-briscoe-iccrg-prague-congestion-control-04 §2.4.2: 1/16"
     },
-    Param::value(
-        "rtt_scaling",
-        Kind::Choice(&["rate", "scalable", "additive", "none"]),
-        "rate",
+    param! {
+        "rtt_scaling" = "rate": Kind::Choice(&["rate", "scalable", "additive", "none"]),
         "How flows with round trips shorter than rtt_target grow. \"rate\": as fast as with a round trip of rtt_target. \"scalable\": so that a mark comes at least once in eight round trips. \"additive\": as if rtt_target were added to their round trip. \"none\": as DCTCP does.",
-        "draft-briscoe-iccrg-prague-congestion-control-04 §2.4.4; Linux tcp_prague.c: rate",
-    ),
-    Param::value(
-        "rtt_target",
-        Kind::Time,
-        "25ms",
+        "draft-briscoe-iccrg-prague-congestion-control-04 §2.4.4; Linux tcp_prague.c: rate"
+    },
+    param! {
+        "rtt_target" = "25ms": Kind::Time,
         "The round-trip time for rtt_scaling. The default is one of the Internet: in a datacenter a flow that is older than rtt_transition hardly grows any more.",
-        "draft-briscoe-iccrg-prague-congestion-control-04 §2.4.4; Linux tcp_prague.c: 25 ms",
-    )
-    .acts(SCALES),
-    Param::value(
-        "rtt_transition",
-        Kind::Count(0),
-        "500",
+        "draft-briscoe-iccrg-prague-congestion-control-04 §2.4.4; Linux tcp_prague.c: 25 ms"; acts SCALES
+    },
+    param! {
+        "rtt_transition" = "500": Kind::Count(0),
         "For this many round trips after slow start a flow grows as DCTCP does.",
-        "draft-briscoe-iccrg-prague-congestion-control-04 §2.4.4; Linux tcp_prague.c: 500",
-    )
-    .acts(SCALES),
-    Param::value(
-        "classic_fallback",
-        Kind::Flag,
-        "false",
+        "draft-briscoe-iccrg-prague-congestion-control-04 §2.4.4; Linux tcp_prague.c: 500"; acts SCALES
+    },
+    param! {
+        "classic_fallback" = "false": Kind::Flag,
         "If round trips vary as behind a classic queue, which marks where it would drop, marks are answered nearly as losses are.",
-        "draft-briscoe-iccrg-prague-congestion-control-04 §2.4.5; Linux tcp_prague.c: off",
-    ),
+        "draft-briscoe-iccrg-prague-congestion-control-04 §2.4.5; Linux tcp_prague.c: off"
+    },
 ];
 
 /// How flows with short round trips grow.

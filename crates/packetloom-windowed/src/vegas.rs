@@ -6,7 +6,7 @@
 
 use super::windowed::{Acked, Congestion, Window, Windowed, check, core, default_of};
 use crate::flow::Flow;
-use crate::spec::{Component, Kind, Param, Values};
+use crate::spec::{Component, Kind, Param, Values, param};
 use crate::units::Time;
 
 /// Vegas.
@@ -15,34 +15,26 @@ pub type Vegas = Windowed<VegasControl>;
 const PACKET: u64 = 1 << 20;
 
 const PARAMS: &[Param] = &[
-    Param::value(
-        "alpha",
-        Kind::Number(0.0, 1e6),
-        "2",
+    param! {
+        "alpha" = "2": Kind::Number(0.0, 1e6),
         "With fewer packets of the flow than this in the queue the window grows by one for each round trip.",
-        "Brakmo and Peterson 1995 §3.2: Vegas-2,4; Linux tcp_vegas.c: 2",
-    ),
-    Param::value(
-        "beta",
-        Kind::Number(0.0, 1e6),
-        "4",
+        "Brakmo and Peterson 1995 §3.2: Vegas-2,4; Linux tcp_vegas.c: 2"
+    },
+    param! {
+        "beta" = "4": Kind::Number(0.0, 1e6),
         "With more packets of the flow than this in the queue the window shrinks by one for each round trip.",
-        "Brakmo and Peterson 1995 §3.2: Vegas-2,4; Linux tcp_vegas.c: 4",
-    ),
-    Param::value(
-        "gamma",
-        Kind::Number(0.0, 1e6),
-        "1",
+        "Brakmo and Peterson 1995 §3.2: Vegas-2,4; Linux tcp_vegas.c: 4"
+    },
+    param! {
+        "gamma" = "1": Kind::Number(0.0, 1e6),
         "Slow start ends with more packets of the flow than this in the queue.",
-        "Brakmo and Peterson 1995 §3.3: one router buffer; Linux tcp_vegas.c: 1",
-    ),
-    Param::value(
-        "variant",
-        Kind::Choice(&["linux", "paper"]),
-        "linux",
+        "Brakmo and Peterson 1995 §3.3: one router buffer; Linux tcp_vegas.c: 1"
+    },
+    param! {
+        "variant" = "linux": Kind::Choice(&["linux", "paper"]),
         "Linux uses the least round-trip time of a round, and doubles in each round of slow start. It ends slow start at the window that the path carries without a queue, and takes the queue as cwnd (RTT - base) / base, in whole packets. The paper uses the round's last round-trip time, doubles in every other round, and keeps the window when slow start ends. Its queue is cwnd (RTT - base) / RTT.",
-        "Linux net/ipv4/tcp_vegas.c; Brakmo and Peterson 1995 §3.2, §3.3",
-    ),
+        "Linux net/ipv4/tcp_vegas.c; Brakmo and Peterson 1995 §3.2, §3.3"
+    },
 ];
 
 /// Vegas's sender.

@@ -13,7 +13,7 @@ pub mod raised;
 pub use calls::{Exception, Hook, Layout, Method, Methods, Record, symbols};
 pub use errors::{ControlError, LabelError, RateError, SchemeError, WindowError};
 
-use crate::spec::{ALWAYS, Component, Fallback, Kind, Param, Value, Values};
+use crate::spec::{ALWAYS, Component, Fallback, Kind, Param, Value, Values, param};
 use std::collections::BTreeMap;
 use std::sync::{OnceLock, PoisonError, RwLock};
 
@@ -152,21 +152,14 @@ pub fn named(role: &Role, values: &Values) -> Result<&'static Code, String> {
 
 /// "file" and "class", which every component has that a class completes.
 pub const PLACE: &[Param] = &[
-    Param {
-        name: "file",
-        kind: Kind::Text,
-        default: Fallback::Required,
-        doc: "The Python file that has the class, relative to the scenario's folder.",
-        source: "packetloom",
-        acts: ALWAYS,
+    param! {
+        required "file": Kind::Text,
+        "The Python file that has the class, relative to the scenario's folder.", "packetloom"
     },
-    Param {
-        name: "class",
-        kind: Kind::Text,
-        default: Fallback::Required,
-        doc: "The class, derived from one of packetloom.schemes. Its own parameters stand beside these.",
-        source: "packetloom",
-        acts: ALWAYS,
+    param! {
+        required "class": Kind::Text,
+        "The class, derived from one of packetloom.schemes. Its own parameters stand beside these.",
+        "packetloom"
     },
 ];
 

@@ -3,43 +3,27 @@
 use crate::queue::LARGEST_BUFFER;
 use crate::routing;
 use crate::spec::{
-    self, ALWAYS, Complaint, Component, Fallback, Kind, NEVER, Needs, Param, Registered, Values,
+    self, Complaint, Component, Fallback, Kind, NEVER, Needs, Param, Registered, Values, param,
 };
 use crate::topology::SLOWEST;
 use crate::units::Time;
 
-const BETWEEN: Param = Param {
-    name: "between",
-    kind: Kind::List(&Kind::Text),
-    default: Fallback::Required,
-    doc: "Which links, in both directions: those between two nodes, each given as one node (\"edge0\") or as all of a tier (\"core\").",
-    source: "packetloom",
-    acts: ALWAYS,
+const BETWEEN: Param = param! {
+    required "between": Kind::List(&Kind::Text),
+    "Which links, in both directions: those between two nodes, each given as one node (\"edge0\") or as all of a tier (\"core\").",
+    "packetloom"
 };
 
-const AT: Param = Param {
-    name: "at",
-    kind: Kind::TimeOr(NEVER),
-    default: Fallback::Value("0us"),
-    doc: "When it goes down. Packets on its links are lost then, and those that are sent into them later. \"never\": it does not go down, so that a grid can compare with and without the fault.",
-    source: "packetloom",
-    acts: ALWAYS,
+const AT: Param = param! {
+    "at" = "0us": Kind::TimeOr(NEVER),
+    "When it goes down. Packets on its links are lost then, and those that are sent into them later. \"never\": it does not go down, so that a grid can compare with and without the fault.",
+    "packetloom"
 };
-const UNTIL: Param = Param {
-    name: "until",
-    kind: Kind::Time,
-    default: Fallback::Absent,
-    doc: "When it is up again; left out: never.",
-    source: "packetloom",
-    acts: ALWAYS,
-};
-const LEARN_AFTER: Param = Param {
-    name: "learn_after",
-    kind: Kind::Time,
-    default: Fallback::Value("1ms"),
-    doc: "How long after each change all switches learn of it and use the shortest paths that are left; until then they send into the dead link.",
-    source: "packetloom",
-    acts: ALWAYS,
+const UNTIL: Param = param! { "until": Kind::Time, "When it is up again; left out: never.", "packetloom" };
+const LEARN_AFTER: Param = param! {
+    "learn_after" = "1ms": Kind::Time,
+    "How long after each change all switches learn of it and use the shortest paths that are left; until then they send into the dead link.",
+    "packetloom"
 };
 
 /// Whether anything of a scheme goes by the rates of links: its routing, or Flowtune's allocator.
@@ -66,22 +50,13 @@ pub(super) enum Does {
     DisturbsRank,
 }
 
-const JOB: Param = Param {
-    name: "job",
-    kind: Kind::Count(0),
-    default: Fallback::Absent,
-    doc: "The number of the [[workload]] that is the rank's job, counted from 0; left out: the only job.",
-    source: "packetloom",
-    acts: ALWAYS,
+const JOB: Param = param! {
+    "job": Kind::Count(0),
+    "The number of the [[workload]] that is the rank's job, counted from 0; left out: the only job.",
+    "packetloom"
 };
-const RANK: Param = Param {
-    name: "rank",
-    kind: Kind::Count(0),
-    default: Fallback::Required,
-    doc: "Which rank of the job, counted from 0.",
-    source: "packetloom",
-    acts: ALWAYS,
-};
+const RANK: Param =
+    param! { required "rank": Kind::Count(0), "Which rank of the job, counted from 0.", "packetloom" };
 const GOES_ON: &[Needs] = &[Needs::Is("then", &["restart", "without-replica"])];
 
 pub(super) const FAULTS: &[Registered<Does>] = &[
@@ -93,13 +68,9 @@ pub(super) const FAULTS: &[Registered<Does>] = &[
             doc: "Packets are damaged on links at random, independently of each other, and dropped at the far end.",
             source: "packetloom",
             params: &[&[
-                Param {
-                    name: "probability",
-                    kind: Kind::Number(0.0, 1.0),
-                    default: Fallback::Required,
-                    doc: "The probability for each packet on each such link.",
-                    source: "packetloom",
-                    acts: ALWAYS,
+                param! {
+                    required "probability": Kind::Number(0.0, 1.0),
+                    "The probability for each packet on each such link.", "packetloom"
                 },
                 Param {
                     default: Fallback::Absent,
@@ -130,21 +101,15 @@ pub(super) const FAULTS: &[Registered<Does>] = &[
             source: "NDP §3.2.3: a link that negotiated 1 Gb/s instead of 10",
             params: &[&[
                 BETWEEN,
-                Param {
-                    name: "one_way",
-                    kind: Kind::Flag,
-                    default: Fallback::Value("false"),
-                    doc: "Whether only the direction from the first of the two to the second is slower.",
-                    source: "packetloom",
-                    acts: ALWAYS,
+                param! {
+                    "one_way" = "false": Kind::Flag,
+                    "Whether only the direction from the first of the two to the second is slower.",
+                    "packetloom"
                 },
-                Param {
-                    name: "rate",
-                    kind: Kind::Rate,
-                    default: Fallback::Required,
-                    doc: "The reduced rate. A packet is sent at the rate in effect when its transmission starts.",
-                    source: "packetloom",
-                    acts: ALWAYS,
+                param! {
+                    required "rate": Kind::Rate,
+                    "The reduced rate. A packet is sent at the rate in effect when its transmission starts.",
+                    "packetloom"
                 },
                 Param { doc: "When it becomes slow, or \"never\".", ..AT },
                 Param { doc: "When it has its full rate again; left out: never.", ..UNTIL },
@@ -169,14 +134,7 @@ pub(super) const FAULTS: &[Registered<Does>] = &[
             doc: "A switch is off for a while, as when it reboots: none of its links carries anything.",
             source: "packetloom",
             params: &[&[
-                Param {
-                    name: "node",
-                    kind: Kind::Text,
-                    default: Fallback::Required,
-                    doc: "Which switch, such as \"core0\".",
-                    source: "packetloom",
-                    acts: ALWAYS,
-                },
+                param! { required "node": Kind::Text, "Which switch, such as \"core0\".", "packetloom" },
                 AT,
                 UNTIL,
                 LEARN_AFTER,
@@ -192,29 +150,19 @@ pub(super) const FAULTS: &[Registered<Does>] = &[
             doc: "A host receives more slowly than its link delivers, as if its memory or PCIe bus were too slow for its NIC. Packets fill the NIC's buffer, and the NIC pauses its switch, as switches pause each other. It needs a queue with PFC, such as \"shared-buffer\", and a lossless class. Packets that are not charged to a buffer, such as acknowledgements in class 0, are received at once.",
             source: "Guo et al., RDMA over commodity Ethernet at scale, SIGCOMM 2016, §4.4: the slow-receiver symptom",
             params: &[&[
-                Param {
-                    name: "host",
-                    kind: Kind::Text,
-                    default: Fallback::Required,
-                    doc: "Which host, such as \"host0\"; \"host\": all of them, each by itself.",
-                    source: "packetloom",
-                    acts: ALWAYS,
+                param! {
+                    required "host": Kind::Text,
+                    "Which host, such as \"host0\"; \"host\": all of them, each by itself.", "packetloom"
                 },
-                Param {
-                    name: "rate",
-                    kind: Kind::Rate,
-                    default: Fallback::Required,
-                    doc: "The rate at which it receives, with headers, without framing. A packet is received at the rate in effect when its turn comes.",
-                    source: "packetloom",
-                    acts: ALWAYS,
+                param! {
+                    required "rate": Kind::Rate,
+                    "The rate at which it receives, with headers, without framing. A packet is received at the rate in effect when its turn comes.",
+                    "packetloom"
                 },
-                Param {
-                    name: "buffer",
-                    kind: Kind::Bytes,
-                    default: Fallback::Value("512KiB"),
-                    doc: "The NIC's buffer. The other parameters of the NIC's queue divide it as they divide a switch's.",
-                    source: "packetloom",
-                    acts: ALWAYS,
+                param! {
+                    "buffer" = "512KiB": Kind::Bytes,
+                    "The NIC's buffer. The other parameters of the NIC's queue divide it as they divide a switch's.",
+                    "packetloom"
                 },
                 Param { doc: "When it becomes slow, or \"never\".", ..AT },
                 Param {
@@ -235,13 +183,9 @@ pub(super) const FAULTS: &[Registered<Does>] = &[
             params: &[&[
                 JOB,
                 RANK,
-                Param {
-                    name: "by",
-                    kind: Kind::Time,
-                    default: Fallback::Required,
-                    doc: "How much later it begins. Delays of a rank at the same time add up.",
-                    source: "packetloom",
-                    acts: ALWAYS,
+                param! {
+                    required "by": Kind::Time,
+                    "How much later it begins. Delays of a rank at the same time add up.", "packetloom"
                 },
                 Param { doc: "From when on, or \"never\".", ..AT },
                 Param { doc: "Until when; left out: to the end.", ..UNTIL },
@@ -259,13 +203,9 @@ pub(super) const FAULTS: &[Registered<Does>] = &[
             params: &[&[
                 JOB,
                 RANK,
-                Param {
-                    name: "factor",
-                    kind: Kind::Number(1.0, 1e6),
-                    default: Fallback::Required,
-                    doc: "How many times as long it computes. Where times overlap the slowest holds.",
-                    source: "packetloom",
-                    acts: ALWAYS,
+                param! {
+                    required "factor": Kind::Number(1.0, 1e6),
+                    "How many times as long it computes. Where times overlap the slowest holds.", "packetloom"
                 },
                 Param { doc: "When it becomes slow, or \"never\".", ..AT },
                 Param { doc: "When it is as fast as before; left out: never.", ..UNTIL },
@@ -284,21 +224,15 @@ pub(super) const FAULTS: &[Registered<Does>] = &[
                 JOB,
                 RANK,
                 Param { default: Fallback::Required, doc: "When it fails, or \"never\".", ..AT },
-                Param {
-                    name: "then",
-                    kind: Kind::Choice(&["stop", "restart", "without-replica"]),
-                    default: Fallback::Value("stop"),
-                    doc: "The job stops; or it begins again with the first step that not all ranks had finished; or so do the ranks of the other data parallel copies of the model, without the rank's own. Their steps have fewer micro-batches in all.",
-                    source: "packetloom",
-                    acts: ALWAYS,
+                param! {
+                    "then" = "stop": Kind::Choice(&["stop", "restart", "without-replica"]),
+                    "The job stops; or it begins again with the first step that not all ranks had finished; or so do the ranks of the other data parallel copies of the model, without the rank's own. Their steps have fewer micro-batches in all.",
+                    "packetloom"
                 },
-                Param {
-                    name: "after",
-                    kind: Kind::Time,
-                    default: Fallback::Absent,
-                    doc: "How long after the failure the job goes on: 1ns at least, because nodes are simulated independently for this long.",
-                    source: "packetloom",
-                    acts: GOES_ON,
+                param! {
+                    "after": Kind::Time,
+                    "How long after the failure the job goes on: 1ns at least, because nodes are simulated independently for this long.",
+                    "packetloom"; acts GOES_ON
                 },
             ]],
             check: check_rank_fail,

@@ -27,7 +27,7 @@ pub use weights::Weights;
 
 use crate::narrow::narrow;
 use crate::random::{Purpose, Stream};
-use crate::spec::{self, ALWAYS, Complaint, Component, Fallback, Kind, Param, Registered, Values, anything};
+use crate::spec::{self, Complaint, Component, Kind, Registered, Values, anything, param};
 use crate::topology::{KnownRates, Node, Topology};
 use crate::units::Time;
 use balancing::Home;
@@ -116,13 +116,10 @@ const ROUTINGS: &[Registered<Routing>] = &[
             doc: "Per-flow ECMP: a hash of the flow and the switch picks one next hop for all of a flow's packets.",
             source: "RFC 2992",
             params: &[
-                &[Param {
-                    name: "symmetric",
-                    kind: Kind::Flag,
-                    default: Fallback::Value("false"),
-                    doc: "All switches choose alike, so that a flow's answers take the path of its data, backwards.",
-                    source: "packetloom; PDQ §3 needs it",
-                    acts: ALWAYS,
+                &[param! {
+                    "symmetric" = "false": Kind::Flag,
+                    "All switches choose alike, so that a flow's answers take the path of its data, backwards.",
+                    "packetloom; PDQ §3 needs it"
                 }],
                 queue_pairs::PARAMS,
                 ns3::PARAMS,
@@ -137,12 +134,11 @@ const ROUTINGS: &[Registered<Routing>] = &[
             kind: "wcmp",
             doc: "Weighted ECMP: a hash picks one next hop for all of a flow's packets, in proportion to the capacity of the paths through it, as far as switches know of slow or dead links. If all are equal, it is ecmp. Weights can also be given.",
             source: "WCMP, EuroSys 2014",
-            params: &[&[Param::optional(
-                "weights",
-                Kind::List(&Kind::Component("weight")),
+            params: &[&[param! {
+                "weights": Kind::List(&Kind::Component("weight")),
                 "The weights of links, 1 where none is named; left out: by the capacity of the paths.",
-                "packetloom; WCMP §4: of tables that a controller sets",
-            )]],
+                "packetloom; WCMP §4: of tables that a controller sets"
+            }]],
             check: anything,
         },
         factory: Routing {
@@ -170,21 +166,15 @@ const ROUTINGS: &[Registered<Routing>] = &[
             doc: "Packets take the next hops in turn.",
             source: "pFabric §3: each switch blindly sprays packets among all shortest-path next hops in round-robin fashion",
             params: &[&[
-                Param {
-                    name: "per",
-                    kind: Kind::Choice(&["destination", "source", "switch"]),
-                    default: Fallback::Value("destination"),
-                    doc: "Whose turn is counted: one counter per destination host, per source host, or one for all.",
-                    source: "pFabric's own ns-2 code: per destination",
-                    acts: ALWAYS,
+                param! {
+                    "per" = "destination": Kind::Choice(&["destination", "source", "switch"]),
+                    "Whose turn is counted: one counter per destination host, per source host, or one for all.",
+                    "pFabric's own ns-2 code: per destination"
                 },
-                Param {
-                    name: "begins",
-                    kind: Kind::Choice(&["first", "random"]),
-                    default: Fallback::Value("first"),
-                    doc: "Where each counter begins: at the first next hop, or at any.",
-                    source: "packetloom; the simulators of YAPS's family: at random (Queue::spray_counter)",
-                    acts: ALWAYS,
+                param! {
+                    "begins" = "first": Kind::Choice(&["first", "random"]),
+                    "Where each counter begins: at the first next hop, or at any.",
+                    "packetloom; the simulators of YAPS's family: at random (Queue::spray_counter)"
                 },
             ]],
             check: anything,

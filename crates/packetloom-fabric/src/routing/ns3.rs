@@ -5,7 +5,7 @@
 use crate::flow::{FlowId, HostId};
 use crate::narrow::exact;
 use crate::packet::{Kind, Packet};
-use crate::spec::{Fallback, Kind as Written, Needs, Param, Values};
+use crate::spec::{Kind as Written, Needs, Param, Values, param};
 use std::sync::Arc;
 
 /// Some balancers place every packet themselves.
@@ -20,37 +20,25 @@ const HASHES: &[Needs] = &[Needs::That(
 const OF_NS3: &[Needs] = &[Needs::Is("hash", &["hpcc-ns3"]), HASHES[0]];
 
 pub(super) const PARAMS: &[Param] = &[
-    Param {
-        name: "hash",
-        kind: Written::Choice(&["packetloom", "hpcc-ns3"]),
-        default: Fallback::Value("packetloom"),
-        doc: "The hash: packetloom's, of flow and switch; or, to replay HPCC's or ConWeave's ns-3 simulator, theirs, of addresses and ports. Source ports distinguish the flows of a pair of hosts if the transport numbers them, as those over RDMA do.",
-        source: "HPCC's ns-3 simulator, switch-node.cc",
-        acts: HASHES,
+    param! {
+        "hash" = "packetloom": Written::Choice(&["packetloom", "hpcc-ns3"]),
+        "The hash: packetloom's, of flow and switch; or, to replay HPCC's or ConWeave's ns-3 simulator, theirs, of addresses and ports. Source ports distinguish the flows of a pair of hosts if the transport numbers them, as those over RDMA do.",
+        "HPCC's ns-3 simulator, switch-node.cc"; acts HASHES
     },
-    Param {
-        name: "next_hops",
-        kind: Written::Choice(&["ascending", "descending"]),
-        default: Fallback::Value("ascending"),
-        doc: "With hash = \"hpcc-ns3\": the order of the equal next hops by their links. In the simulator it is the order of pointers, which depends on the build.",
-        source: "HPCC's ns-3 simulator, third.cc",
-        acts: OF_NS3,
+    param! {
+        "next_hops" = "ascending": Written::Choice(&["ascending", "descending"]),
+        "With hash = \"hpcc-ns3\": the order of the equal next hops by their links. In the simulator it is the order of pointers, which depends on the build.",
+        "HPCC's ns-3 simulator, third.cc"; acts OF_NS3
     },
-    Param {
-        name: "ports",
-        kind: Written::Choice(&["pair", "host"]),
-        default: Fallback::Value("pair"),
-        doc: "With hash = \"hpcc-ns3\": what source ports count, from 10000 on. \"pair\": the flows of a pair of hosts, all to one destination port. \"host\": the flows from a host, in the order in which they start; destination ports count those to a host.",
-        source: "HPCC's ns-3 simulator: pair; ConWeave's: host",
-        acts: OF_NS3,
+    param! {
+        "ports" = "pair": Written::Choice(&["pair", "host"]),
+        "With hash = \"hpcc-ns3\": what source ports count, from 10000 on. \"pair\": the flows of a pair of hosts, all to one destination port. \"host\": the flows from a host, in the order in which they start; destination ports count those to a host.",
+        "HPCC's ns-3 simulator: pair; ConWeave's: host"; acts OF_NS3
     },
-    Param {
-        name: "destination_port",
-        kind: Written::Count(0),
-        default: Fallback::Value("100"),
-        doc: "With hash = \"hpcc-ns3\": the destination port of all flows, or with ports = \"host\" of the first to each host. A flow of a flow.txt that has destination ports has its own.",
-        source: "HPCC's traffic_gen.py: 100",
-        acts: OF_NS3,
+    param! {
+        "destination_port" = "100": Written::Count(0),
+        "With hash = \"hpcc-ns3\": the destination port of all flows, or with ports = \"host\" of the first to each host. A flow of a flow.txt that has destination ports has its own.",
+        "HPCC's traffic_gen.py: 100"; acts OF_NS3
     },
 ];
 

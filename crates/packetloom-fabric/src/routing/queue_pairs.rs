@@ -4,15 +4,14 @@ use super::router::one_of;
 use crate::narrow::narrow;
 use crate::packet::Packet;
 use crate::random::{Stream, mix};
-use crate::spec::{Complaint, Kind, Param, Values};
+use crate::spec::{Complaint, Kind, Param, Values, param};
 
 /// How many there are.
-pub const PARAMS: &[Param] = &[Param::optional(
-    "queue_pairs",
-    Kind::Count(1),
+pub const PARAMS: &[Param] = &[param! {
+    "queue_pairs": Kind::Count(1),
     "Over how many queue pairs, or connections, a host sends all its flows to another host. Each keeps its path; a hash of the flow chooses one. Left out: each flow has a connection, and so a path, of its own.",
-    "NCCL's NCCL_IB_QPS_PER_CONNECTION, which is 1 there",
-)];
+    "NCCL's NCCL_IB_QPS_PER_CONNECTION, which is 1 there"
+}];
 
 /// More than any NIC has.
 const MOST: u64 = 1 << 16;

@@ -1,41 +1,29 @@
 //! Which paths to a destination are outliers by how much is trimmed on them (NDP, SIGCOMM 2017, §3.2.3).
 
-use crate::spec::{ALWAYS, Fallback, Kind, Needs, Param, Values};
+use crate::spec::{Kind, Needs, Param, Values, param};
 use std::collections::BTreeMap;
 
 /// What can be set.
 pub const PARAMS: &[Param] = &[
-    Param {
-        name: "penalties",
-        kind: Kind::Flag,
-        default: Fallback::Value("false"),
-        doc: "Whether a path on which packets are trimmed or lost far more often than on the others is left out for a while. It needs the transport ndp, which reports the fate of its packets to it.",
-        source: "NDP §3.2.3: outliers are temporarily removed; optional here",
-        acts: ALWAYS,
+    param! {
+        "penalties" = "false": Kind::Flag,
+        "Whether a path on which packets are trimmed or lost far more often than on the others is left out for a while. It needs the transport ndp, which reports the fate of its packets to it.",
+        "NDP §3.2.3: outliers are temporarily removed; optional here"
     },
-    Param {
-        name: "penalty_after",
-        kind: Kind::Count(1),
-        default: Fallback::Value("10"),
-        doc: "With penalties: answers about packets on a path before it is judged.",
-        source: "packetloom; csg-htsim waits for 100",
-        acts: &[Needs::Is("penalties", &["true"])],
+    param! {
+        "penalty_after" = "10": Kind::Count(1),
+        "With penalties: answers about packets on a path before it is judged.",
+        "packetloom; csg-htsim waits for 100"; acts &[Needs::Is("penalties", &["true"])]
     },
-    Param {
-        name: "penalty_above",
-        kind: Kind::Number(1.0, 1000.0),
-        default: Fallback::Value("1.25"),
-        doc: "With penalties: a path is an outlier if its ratio of NACKs to ACKs is above 0.3 and this many times that of all paths.",
-        source: "csg-htsim: 0.3 and 1.25",
-        acts: &[Needs::Is("penalties", &["true"])],
+    param! {
+        "penalty_above" = "1.25": Kind::Number(1.0, 1000.0),
+        "With penalties: a path is an outlier if its ratio of NACKs to ACKs is above 0.3 and this many times that of all paths.",
+        "csg-htsim: 0.3 and 1.25"; acts &[Needs::Is("penalties", &["true"])]
     },
-    Param {
-        name: "penalty_rounds",
-        kind: Kind::Count(1),
-        default: Fallback::Value("100"),
-        doc: "With penalties: for this many rounds over the other paths it is left out; then it is tried and judged again.",
-        source: "packetloom",
-        acts: &[Needs::Is("penalties", &["true"])],
+    param! {
+        "penalty_rounds" = "100": Kind::Count(1),
+        "With penalties: for this many rounds over the other paths it is left out; then it is tried and judged again.",
+        "packetloom"; acts &[Needs::Is("penalties", &["true"])]
     },
 ];
 

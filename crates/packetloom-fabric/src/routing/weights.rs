@@ -10,7 +10,7 @@
 
 use crate::flow::HostId;
 use crate::narrow::exact;
-use crate::spec::{ALWAYS, Complaint, Component, Fallback, Kind, Param, Value, Values, anything};
+use crate::spec::{Complaint, Component, Kind, Value, Values, anything, param};
 use crate::topology::KnownRates;
 use crate::topology::{Routes, Topology};
 use crate::units::{Rate, Time};
@@ -24,21 +24,15 @@ pub const COMPONENT: Component = Component {
     doc: "The share of flows that links get, relative to others that lead to the same host.",
     source: "WCMP, EuroSys 2014, §4",
     params: &[&[
-        Param {
-            name: "port",
-            kind: Kind::Text,
-            default: Fallback::Required,
-            doc: "The links, by their sending end: those of a switch or tier, or of one to another (\"leaf0 to spine1\", \"leaf to spine1\"). Of two that name a link, the later one holds.",
-            source: "packetloom",
-            acts: ALWAYS,
+        param! {
+            required "port": Kind::Text,
+            "The links, by their sending end: those of a switch or tier, or of one to another (\"leaf0 to spine1\", \"leaf to spine1\"). Of two that name a link, the later one holds.",
+            "packetloom"
         },
-        Param {
-            name: "weight",
-            kind: Kind::Count(0),
-            default: Fallback::Required,
-            doc: "Its weight: a link of 3 gets three times as many flows as one of 1; 0: none as long as there are others.",
-            source: "packetloom",
-            acts: ALWAYS,
+        param! {
+            required "weight": Kind::Count(0),
+            "Its weight: a link of 3 gets three times as many flows as one of 1; 0: none as long as there are others.",
+            "packetloom"
         },
     ]],
     check: anything,

@@ -7,7 +7,7 @@ use super::link::{COMMON_PARAMS, LINK_PARAMS, cable, check_common};
 use super::oversubscription::{self, uplinks};
 use super::{Builder, Reach, Topology};
 use crate::narrow::exact;
-use crate::spec::{ALWAYS, Complaint, Component, Fallback, Kind, Param, Values};
+use crate::spec::{Complaint, Component, Kind, Values, param};
 
 const TIERS: &[&str] = &["host", "leaf", "aggregation", "core"];
 
@@ -24,53 +24,22 @@ pub const COMPONENT: Component = Component {
     source: "Clos, 1953; in pods and planes as Andreyev, Introducing data center fabric, Facebook 2014",
     params: &[
         &[
-            Param {
-                name: "pods",
-                kind: Kind::Count(2),
-                default: Fallback::Value("4"),
-                doc: "Pods.",
-                source: "packetloom",
-                acts: ALWAYS,
+            param! { "pods" = "4": Kind::Count(2), "Pods.", "packetloom" },
+            param! { "leaves" = "4": Kind::Count(1), "Leaf switches in each pod.", "packetloom" },
+            param! { "hosts_per_leaf" = "8": Kind::Count(1), "Hosts below each leaf.", "packetloom" },
+            param! {
+                "leaf_oversubscription" = "1": oversubscription::KIND,
+                "The rate of a leaf's hosts over that of its uplinks, of which it has one to each aggregation switch of its pod; so it gives their number.",
+                "packetloom"
             },
-            Param {
-                name: "leaves",
-                kind: Kind::Count(1),
-                default: Fallback::Value("4"),
-                doc: "Leaf switches in each pod.",
-                source: "packetloom",
-                acts: ALWAYS,
+            param! {
+                "pod_oversubscription" = "1": oversubscription::KIND,
+                "The rate of an aggregation switch's links to leaves over that of its links to the core; so it gives the number of core switches in each plane.",
+                "packetloom"
             },
-            Param {
-                name: "hosts_per_leaf",
-                kind: Kind::Count(1),
-                default: Fallback::Value("8"),
-                doc: "Hosts below each leaf.",
-                source: "packetloom",
-                acts: ALWAYS,
-            },
-            Param {
-                name: "leaf_oversubscription",
-                kind: oversubscription::KIND,
-                default: Fallback::Value("1"),
-                doc: "The rate of a leaf's hosts over that of its uplinks, of which it has one to each aggregation switch of its pod; so it gives their number.",
-                source: "packetloom",
-                acts: ALWAYS,
-            },
-            Param {
-                name: "pod_oversubscription",
-                kind: oversubscription::KIND,
-                default: Fallback::Value("1"),
-                doc: "The rate of an aggregation switch's links to leaves over that of its links to the core; so it gives the number of core switches in each plane.",
-                source: "packetloom",
-                acts: ALWAYS,
-            },
-            Param {
-                name: "core_link",
-                kind: Kind::Component("link"),
-                default: Fallback::Absent,
-                doc: "The links between aggregation and core, where they differ.",
-                source: "packetloom",
-                acts: ALWAYS,
+            param! {
+                "core_link": Kind::Component("link"),
+                "The links between aggregation and core, where they differ.", "packetloom"
             },
         ],
         LINK_PARAMS,

@@ -8,7 +8,7 @@
 use super::link::{COMMON_PARAMS, LINK_PARAMS, cable, check_common};
 use super::{Builder, MOST_WAYS, Reach, Topology};
 use crate::narrow::exact;
-use crate::spec::{ALWAYS, Complaint, Component, Fallback, Kind, Param, Values};
+use crate::spec::{Complaint, Component, Kind, Values, param};
 
 const TIERS: &[&str] = &["host", "router"];
 
@@ -25,53 +25,33 @@ pub const COMPONENT: Component = Component {
     source: "Kim et al., ISCA 2008",
     params: &[
         &[
-            Param {
-                name: "hosts_per_router",
-                kind: Kind::Count(1),
-                default: Fallback::Value("2"),
-                doc: "Hosts at each router (p).",
-                source: "Kim et al. §3.1, figure 5: p = h = 2, a = 4",
-                acts: ALWAYS,
+            param! {
+                "hosts_per_router" = "2": Kind::Count(1),
+                "Hosts at each router (p).", "Kim et al. §3.1, figure 5: p = h = 2, a = 4"
             },
-            Param {
-                name: "routers",
-                kind: Kind::Count(1),
-                default: Fallback::Absent,
-                doc: "Routers in each group (a). Left out: twice hosts_per_router.",
-                source: "Kim et al. §3.1: a = 2p = 2h balances the load",
-                acts: ALWAYS,
+            param! {
+                "routers": Kind::Count(1),
+                "Routers in each group (a). Left out: twice hosts_per_router.",
+                "Kim et al. §3.1: a = 2p = 2h balances the load"
             },
-            Param {
-                name: "global_links",
-                kind: Kind::Count(1),
-                default: Fallback::Absent,
-                doc: "Links of each router to other groups (h). Left out: as many as hosts_per_router.",
-                source: "Kim et al. §3.1: a = 2p = 2h balances the load",
-                acts: ALWAYS,
+            param! {
+                "global_links": Kind::Count(1),
+                "Links of each router to other groups (h). Left out: as many as hosts_per_router.",
+                "Kim et al. §3.1: a = 2p = 2h balances the load"
             },
-            Param {
-                name: "groups",
-                kind: Kind::Count(2),
-                default: Fallback::Absent,
-                doc: "Groups (g). Left out: as many as global links reach, a h + 1. With fewer, a group has equally many links to each other group; those that are left lead to the groups nearest in number on both sides. If their number and that of groups are odd, a port of each group stays free.",
-                source: "Kim et al. §3.1",
-                acts: ALWAYS,
+            param! {
+                "groups": Kind::Count(2),
+                "Groups (g). Left out: as many as global links reach, a h + 1. With fewer, a group has equally many links to each other group; those that are left lead to the groups nearest in number on both sides. If their number and that of groups are odd, a port of each group stays free.",
+                "Kim et al. §3.1"
             },
-            Param {
-                name: "arrangement",
-                kind: Kind::Choice(&["palm-tree", "consecutive"]),
-                default: Fallback::Value("palm-tree"),
-                doc: "Which port leads to which group. palm-tree: the k-th global port of group i to group i - k - 1, round the groups. consecutive: the k-th to the k-th of the other groups.",
-                source: "Camarero, Vallejo, Beivide, ACM TACO 11(4), 2014",
-                acts: ALWAYS,
+            param! {
+                "arrangement" = "palm-tree": Kind::Choice(&["palm-tree", "consecutive"]),
+                "Which port leads to which group. palm-tree: the k-th global port of group i to group i - k - 1, round the groups. consecutive: the k-th to the k-th of the other groups.",
+                "Camarero, Vallejo, Beivide, ACM TACO 11(4), 2014"
             },
-            Param {
-                name: "global_link",
-                kind: Kind::Component("link"),
-                default: Fallback::Absent,
-                doc: "The links between groups, where they differ.",
-                source: "packetloom",
-                acts: ALWAYS,
+            param! {
+                "global_link": Kind::Component("link"),
+                "The links between groups, where they differ.", "packetloom"
             },
         ],
         LINK_PARAMS,

@@ -3,7 +3,7 @@
 use super::link::{COMMON_PARAMS, LINK_PARAMS, cable, check_common};
 use super::{Builder, Reach, Topology};
 use crate::narrow::exact;
-use crate::spec::{ALWAYS, Complaint, Component, Fallback, Kind, Param, Values};
+use crate::spec::{Complaint, Component, Kind, Values, param};
 
 const TIERS: &[&str] = &["host", "switch"];
 
@@ -17,29 +17,11 @@ pub const COMPONENT: Component = Component {
     source: "packetloom",
     params: &[
         &[
-            Param {
-                name: "left",
-                kind: Kind::Count(1),
-                default: Fallback::Value("4"),
-                doc: "Hosts on the left switch, switch0.",
-                source: "packetloom",
-                acts: ALWAYS,
-            },
-            Param {
-                name: "right",
-                kind: Kind::Count(1),
-                default: Fallback::Value("4"),
-                doc: "Hosts on the right switch, switch1.",
-                source: "packetloom",
-                acts: ALWAYS,
-            },
-            Param {
-                name: "bottleneck",
-                kind: Kind::Component("link"),
-                default: Fallback::Absent,
-                doc: "The link between the switches, where it differs.",
-                source: "packetloom",
-                acts: ALWAYS,
+            param! { "left" = "4": Kind::Count(1), "Hosts on the left switch, switch0.", "packetloom" },
+            param! { "right" = "4": Kind::Count(1), "Hosts on the right switch, switch1.", "packetloom" },
+            param! {
+                "bottleneck": Kind::Component("link"),
+                "The link between the switches, where it differs.", "packetloom"
             },
         ],
         LINK_PARAMS,

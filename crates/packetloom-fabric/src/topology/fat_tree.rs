@@ -5,7 +5,7 @@
 use super::link::{COMMON_PARAMS, LINK_PARAMS, cable, check_common};
 use super::{Builder, Reach, Topology};
 use crate::narrow::exact;
-use crate::spec::{ALWAYS, Complaint, Component, Fallback, Kind, Param, Values};
+use crate::spec::{Complaint, Component, Kind, Values, param};
 
 const TIERS: &[&str] = &["host", "edge", "aggregation", "core"];
 
@@ -20,21 +20,13 @@ pub const COMPONENT: Component = Component {
     source: "Al-Fares et al., SIGCOMM 2008, §3",
     params: &[
         &[
-            Param {
-                name: "k",
-                kind: Kind::Count(2),
-                default: Fallback::Value("6"),
-                doc: "Ports per switch; even.",
-                source: "pFabric §3: 6-port switches, 54 hosts",
-                acts: ALWAYS,
+            param! {
+                "k" = "6": Kind::Count(2),
+                "Ports per switch; even.", "pFabric §3: 6-port switches, 54 hosts"
             },
-            Param {
-                name: "core_link",
-                kind: Kind::Component("link"),
-                default: Fallback::Absent,
-                doc: "The links between aggregation and core, where they differ.",
-                source: "packetloom",
-                acts: ALWAYS,
+            param! {
+                "core_link": Kind::Component("link"),
+                "The links between aggregation and core, where they differ.", "packetloom"
             },
         ],
         LINK_PARAMS,

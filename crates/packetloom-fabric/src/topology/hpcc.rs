@@ -4,7 +4,7 @@ use super::link::{COMMON_PARAMS, check_common};
 use super::{Builder, Reach, Topology, link};
 use crate::formats::{FileError, hpcc_topology};
 use crate::narrow::exact;
-use crate::spec::{ALWAYS, Complaint, Component, Fallback, Kind, Param, Values};
+use crate::spec::{Complaint, Component, Kind, Values, param};
 use std::collections::BTreeSet;
 
 const TIERS: &[&str] = &["host", "switch"];
@@ -16,13 +16,10 @@ pub const COMPONENT: Component = Component {
     doc: "The network of a topology.txt of the HPCC, ConWeave or SimAI simulators: any graph of hosts and switches. Packets take shortest paths by hops, through switches only; of a host's several links a flow takes one.",
     source: "HPCC's ns-3 simulator",
     params: &[
-        &[Param {
-            name: "file",
-            kind: Kind::Text,
-            default: Fallback::Required,
-            doc: "The file: the numbers of nodes, switches and links; the switches' ids; and a link a line: `src dst 100Gbps 1000ns error_rate`.",
-            source: "packetloom",
-            acts: ALWAYS,
+        &[param! {
+            required "file": Kind::Text,
+            "The file: the numbers of nodes, switches and links; the switches' ids; and a link a line: `src dst 100Gbps 1000ns error_rate`.",
+            "packetloom"
         }],
         COMMON_PARAMS,
     ],

@@ -3,7 +3,7 @@
 use super::link::{Cable, FORWARDING_PARAMS, check_framing};
 use super::{Builder, Reach, Topology};
 use crate::formats::htsim_topology::{self, FatTree};
-use crate::spec::{ALWAYS, Complaint, Component, Fallback, Kind, Param, Values};
+use crate::spec::{Complaint, Component, Kind, Values, param};
 
 const TIERS: &[&str] = &["host", "tor", "agg", "core"];
 
@@ -13,17 +13,7 @@ pub const COMPONENT: Component = Component {
     kind: "htsim",
     doc: "The fat-tree of a .topo file of htsim, of two or three tiers. Queue sizes in it are ignored: the scheme's queue has its own.",
     source: "csg-htsim",
-    params: &[
-        &[Param {
-            name: "file",
-            kind: Kind::Text,
-            default: Fallback::Required,
-            doc: "The file.",
-            source: "packetloom",
-            acts: ALWAYS,
-        }],
-        FORWARDING_PARAMS,
-    ],
+    params: &[&[param! { required "file": Kind::Text, "The file.", "packetloom" }], FORWARDING_PARAMS],
     check: check_framing,
 };
 

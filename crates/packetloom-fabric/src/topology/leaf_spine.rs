@@ -3,7 +3,7 @@
 use super::link::{COMMON_PARAMS, LINK_PARAMS, cable, check_common};
 use super::{Builder, Reach, Topology};
 use crate::narrow::exact;
-use crate::spec::{ALWAYS, Complaint, Component, Fallback, Kind, Param, Values};
+use crate::spec::{Complaint, Component, Kind, Values, param};
 
 const TIERS: &[&str] = &["host", "leaf", "spine"];
 
@@ -18,30 +18,9 @@ pub const COMPONENT: Component = Component {
     source: "SYN and ASY §II: 3 spines, 4 leaves, 30 servers a leaf",
     params: &[
         &[
-            Param {
-                name: "spines",
-                kind: Kind::Count(1),
-                default: Fallback::Value("4"),
-                doc: "Spine switches.",
-                source: "YAPS",
-                acts: ALWAYS,
-            },
-            Param {
-                name: "leaves",
-                kind: Kind::Count(1),
-                default: Fallback::Value("9"),
-                doc: "Leaf switches.",
-                source: "YAPS",
-                acts: ALWAYS,
-            },
-            Param {
-                name: "hosts_per_leaf",
-                kind: Kind::Count(1),
-                default: Fallback::Value("16"),
-                doc: "Hosts below each leaf.",
-                source: "YAPS",
-                acts: ALWAYS,
-            },
+            param! { "spines" = "4": Kind::Count(1), "Spine switches.", "YAPS" },
+            param! { "leaves" = "9": Kind::Count(1), "Leaf switches.", "YAPS" },
+            param! { "hosts_per_leaf" = "16": Kind::Count(1), "Hosts below each leaf.", "YAPS" },
         ],
         LINK_PARAMS,
         COMMON_PARAMS,

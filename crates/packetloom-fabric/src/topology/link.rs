@@ -2,9 +2,7 @@
 
 use super::{processing, retry};
 use crate::narrow::exact;
-use crate::spec::{
-    self, ALWAYS, Complaint, Component, Fallback, Kind, Param, Registered, Value, Values, anything,
-};
+use crate::spec::{self, Complaint, Component, Kind, Param, Registered, Value, Values, anything, param};
 use crate::units::{Rate, Time};
 
 /// A cable's two figures.
@@ -34,21 +32,14 @@ pub const COMPONENT: Component = Component {
     doc: "A full-duplex cable.",
     source: "packetloom",
     params: &[&[
-        Param {
-            name: "rate",
-            kind: Kind::Rate,
-            default: Fallback::Value("10Gbps"),
-            doc: "Bits per second in each direction.",
-            source: "pFabric §3: all links are 10 Gb/s",
-            acts: ALWAYS,
+        param! {
+            "rate" = "10Gbps": Kind::Rate,
+            "Bits per second in each direction.", "pFabric §3: all links are 10 Gb/s"
         },
-        Param {
-            name: "delay",
-            kind: Kind::Time,
-            default: Fallback::Value("0.4us"),
-            doc: "Propagation delay, one way.",
-            source: "pFabric §3: six hops there and back of a 1500 B packet and its 40 B ACK then take 12.19 us",
-            acts: ALWAYS,
+        param! {
+            "delay" = "0.4us": Kind::Time,
+            "Propagation delay, one way.",
+            "pFabric §3: six hops there and back of a 1500 B packet and its 40 B ACK then take 12.19 us"
         },
     ]],
     check: check_link,
@@ -167,21 +158,14 @@ const CUT_THROUGH: Component = Component {
     doc: "A switch forwards a packet once its header has arrived; the last hop delivers it whole.",
     source: "packetloom",
     params: &[&[
-        Param {
-            name: "header",
-            kind: Kind::Bytes,
-            default: Fallback::Value("40B"),
-            doc: "How much of a packet must have arrived before it is forwarded.",
-            source: "YAPS",
-            acts: ALWAYS,
+        param! {
+            "header" = "40B": Kind::Bytes,
+            "How much of a packet must have arrived before it is forwarded.", "YAPS"
         },
-        Param {
-            name: "underrun",
-            kind: Kind::Flag,
-            default: Fallback::Value("false"),
-            doc: "Let a faster outgoing link send bits that have not arrived yet, as YAPS does; no real switch can.",
-            source: "packetloom",
-            acts: ALWAYS,
+        param! {
+            "underrun" = "false": Kind::Flag,
+            "Let a faster outgoing link send bits that have not arrived yet, as YAPS does; no real switch can.",
+            "packetloom"
         },
     ]],
     check: check_header,
@@ -196,41 +180,27 @@ fn check_header(values: &Values) -> Result<(), Complaint> {
 
 /// The links, where a topology has no file that says so.
 pub(super) const LINK_PARAMS: &[Param] = &[
-    Param {
-        name: "link",
-        kind: Kind::Component("link"),
-        default: Fallback::Value("link"),
-        doc: "Every link that has no entry of its own.",
-        source: "packetloom",
-        acts: ALWAYS,
+    param! {
+        "link" = "link": Kind::Component("link"),
+        "Every link that has no entry of its own.", "packetloom"
     },
-    Param {
-        name: "host_link",
-        kind: Kind::Component("link"),
-        default: Fallback::Absent,
-        doc: "The links between hosts and their switches, where they differ.",
-        source: "packetloom",
-        acts: ALWAYS,
+    param! {
+        "host_link": Kind::Component("link"),
+        "The links between hosts and their switches, where they differ.", "packetloom"
     },
 ];
 
 /// The parameters that every topology has beside its own, but for those that have switches' delays from a file.
 pub(super) const COMMON_PARAMS: &[Param] = &[
-    Param {
-        name: "switch_delay",
-        kind: Kind::Time,
-        default: Fallback::Value("0us"),
-        doc: "The time that a switch takes to process a packet before it is queued at its outgoing port.",
-        source: "packetloom",
-        acts: ALWAYS,
+    param! {
+        "switch_delay" = "0us": Kind::Time,
+        "The time that a switch takes to process a packet before it is queued at its outgoing port.",
+        "packetloom"
     },
-    Param {
-        name: "switch_delays",
-        kind: Kind::List(&Kind::Time),
-        default: Fallback::Absent,
-        doc: "The switch_delay of each layer of switches, from the hosts inwards, where layers differ.",
-        source: "packetloom",
-        acts: ALWAYS,
+    param! {
+        "switch_delays": Kind::List(&Kind::Time),
+        "The switch_delay of each layer of switches, from the hosts inwards, where layers differ.",
+        "packetloom"
     },
     HOST_DELAY,
     PROCESSING,
@@ -254,74 +224,48 @@ pub(super) const FORWARDING_PARAMS: &[Param] = &[
     FORWARDING,
 ];
 
-const HOST_DELAY: Param = Param {
-    name: "host_delay",
-    kind: Kind::Time,
-    default: Fallback::Value("0us"),
-    doc: "The time that a host takes to process an arriving packet before its transport sees it.",
-    source: "packetloom",
-    acts: ALWAYS,
+const HOST_DELAY: Param = param! {
+    "host_delay" = "0us": Kind::Time,
+    "The time that a host takes to process an arriving packet before its transport sees it.", "packetloom"
 };
 
-const PROCESSING: Param = Param {
-    name: processing::KEY,
-    kind: Kind::Component("processing"),
-    default: Fallback::Value("none"),
-    doc: "The time, in addition to host_delay, that a host takes to process an arriving packet before its transport sees it, drawn anew for each. Packets keep their order.",
-    source: "packetloom",
-    acts: ALWAYS,
+const PROCESSING: Param = param! {
+    (processing::KEY) = "none": Kind::Component("processing"),
+    "The time, in addition to host_delay, that a host takes to process an arriving packet before its transport sees it, drawn anew for each. Packets keep their order.",
+    "packetloom"
 };
 
-const SEND_PER_MESSAGE: Param = Param {
-    name: "send_per_message",
-    kind: Kind::Time,
-    default: Fallback::Value("0us"),
-    doc: "The time that a host takes for each flow that it sends, before its transport gets it, one flow at a time.",
-    source: "packetloom",
-    acts: ALWAYS,
+const SEND_PER_MESSAGE: Param = param! {
+    "send_per_message" = "0us": Kind::Time,
+    "The time that a host takes for each flow that it sends, before its transport gets it, one flow at a time.",
+    "packetloom"
 };
 
-const RECEIVE_PER_MESSAGE: Param = Param {
-    name: "receive_per_message",
-    kind: Kind::Time,
-    default: Fallback::Value("0us"),
-    doc: "The time that a host takes for each flow that it received, after its last byte, one flow at a time. The flow is complete after that.",
-    source: "packetloom",
-    acts: ALWAYS,
+const RECEIVE_PER_MESSAGE: Param = param! {
+    "receive_per_message" = "0us": Kind::Time,
+    "The time that a host takes for each flow that it received, after its last byte, one flow at a time. The flow is complete after that.",
+    "packetloom"
 };
 
-const LINK_RETRY: Param = Param {
-    name: retry::KEY,
-    kind: Kind::Component("link-retry"),
-    default: Fallback::Value("none"),
-    doc: "Whether links send again what was damaged on them, by a fault \"corruption\" or the error rate of a link.",
-    source: "packetloom",
-    acts: ALWAYS,
+const LINK_RETRY: Param = param! {
+    (retry::KEY) = "none": Kind::Component("link-retry"),
+    "Whether links send again what was damaged on them, by a fault \"corruption\" or the error rate of a link.",
+    "packetloom"
 };
 
-const FRAMING: Param = Param {
-    name: "framing",
-    kind: Kind::Bytes,
-    default: Fallback::Value("0B"),
-    doc: "Preamble and inter-frame gap: bytes that each packet occupies on a link in addition to its own (Ethernet: 20B).",
-    source: "packetloom",
-    acts: ALWAYS,
+const FRAMING: Param = param! {
+    "framing" = "0B": Kind::Bytes,
+    "Preamble and inter-frame gap: bytes that each packet occupies on a link in addition to its own (Ethernet: 20B).",
+    "packetloom"
 };
 
-const WHOLE_NS: Param = Param {
-    name: "whole_ns",
-    kind: Kind::Flag,
-    default: Fallback::Value("false"),
-    doc: "Round a packet's time on a link down to whole nanoseconds, as ns-3's clock does. A link of 100 Gb/s is then up to 1 % too fast, one of 400 Gb/s up to 5 %.",
-    source: "HPCC's ns-3 simulator; packetloom: picoseconds",
-    acts: ALWAYS,
+const WHOLE_NS: Param = param! {
+    "whole_ns" = "false": Kind::Flag,
+    "Round a packet's time on a link down to whole nanoseconds, as ns-3's clock does. A link of 100 Gb/s is then up to 1 % too fast, one of 400 Gb/s up to 5 %.",
+    "HPCC's ns-3 simulator; packetloom: picoseconds"
 };
 
-const FORWARDING: Param = Param {
-    name: "forwarding",
-    kind: Kind::Component("forwarding"),
-    default: Fallback::Value("store-and-forward"),
-    doc: "Whether switches wait for a whole packet.",
-    source: "packetloom",
-    acts: ALWAYS,
+const FORWARDING: Param = param! {
+    "forwarding" = "store-and-forward": Kind::Component("forwarding"),
+    "Whether switches wait for a whole packet.", "packetloom"
 };

@@ -3,7 +3,7 @@
 use super::link::{COMMON_PARAMS, LINK_PARAMS, cable, check_common};
 use super::{Builder, Reach, Topology};
 use crate::narrow::exact;
-use crate::spec::{ALWAYS, Complaint, Component, Fallback, Kind, Param, Values};
+use crate::spec::{Complaint, Component, Kind, Values, param};
 
 const TIERS: &[&str] = &["host", "switch"];
 
@@ -16,13 +16,9 @@ pub const COMPONENT: Component = Component {
     doc: "Hosts on one switch.",
     source: "DAQ §4: workers, a top-of-rack switch, an aggregator",
     params: &[
-        &[Param {
-            name: "hosts",
-            kind: Kind::Count(2),
-            default: Fallback::Value("41"),
-            doc: "Hosts on the switch.",
-            source: "DAQ §4: up to 40 workers and their aggregator",
-            acts: ALWAYS,
+        &[param! {
+            "hosts" = "41": Kind::Count(2),
+            "Hosts on the switch.", "DAQ §4: up to 40 workers and their aggregator"
         }],
         LINK_PARAMS,
         COMMON_PARAMS,

@@ -10,7 +10,7 @@ use super::link::{COMMON_PARAMS, Cable, LINK_PARAMS, cable, check_common, switch
 use super::oversubscription::{self, uplinks};
 use super::{Builder, MOST_WAYS, Reach, Topology};
 use crate::narrow::exact;
-use crate::spec::{ALWAYS, Complaint, Component, Fallback, Kind, Needs, Param, Values};
+use crate::spec::{Complaint, Component, Kind, Needs, Values, param};
 use crate::units::{Rate, Time};
 
 const TIERS: &[&str] = &["host", "rail", "spine", "scale-up"];
@@ -25,70 +25,41 @@ pub const COMPONENT: Component = Component {
     source: "NVIDIA DGX SuperPOD reference architecture; Wang et al., Rail-only, HotI 2024, §2",
     params: &[
         &[
-            Param {
-                name: "servers",
-                kind: Kind::Count(1),
-                default: Fallback::Value("8"),
-                doc: "Servers.",
-                source: "packetloom",
-                acts: ALWAYS,
+            param! { "servers" = "8": Kind::Count(1), "Servers.", "packetloom" },
+            param! {
+                "accelerators" = "4": Kind::Count(1),
+                "Accelerators in each server, each a host with a NIC of its own. This is also the number of rails.",
+                "packetloom"
             },
-            Param {
-                name: "accelerators",
-                kind: Kind::Count(1),
-                default: Fallback::Value("4"),
-                doc: "Accelerators in each server, each a host with a NIC of its own. This is also the number of rails.",
-                source: "packetloom",
-                acts: ALWAYS,
+            param! {
+                "servers_per_rail_switch": Kind::Count(1),
+                "Servers in a group, whose accelerators of one rail are on one switch. Left out: half of the servers, or all where they are odd.",
+                "packetloom"
             },
-            Param {
-                name: "servers_per_rail_switch",
-                kind: Kind::Count(1),
-                default: Fallback::Absent,
-                doc: "Servers in a group, whose accelerators of one rail are on one switch. Left out: half of the servers, or all where they are odd.",
-                source: "packetloom",
-                acts: ALWAYS,
+            param! {
+                "oversubscription": oversubscription::KIND,
+                "The rate of a rail switch's hosts over that of its uplinks, of which it has one to each spine of its plane; so it gives the number of spines. Left out: 1, or what spines say.",
+                "packetloom"
             },
-            Param {
-                name: "oversubscription",
-                kind: oversubscription::KIND,
-                default: Fallback::Absent,
-                doc: "The rate of a rail switch's hosts over that of its uplinks, of which it has one to each spine of its plane; so it gives the number of spines. Left out: 1, or what spines say.",
-                source: "packetloom",
-                acts: ALWAYS,
+            param! {
+                "spines": Kind::Count(1),
+                "Spine switches of each plane, instead of oversubscription.", "packetloom"
             },
-            Param {
-                name: "spines",
-                kind: Kind::Count(1),
-                default: Fallback::Absent,
-                doc: "Spine switches of each plane, instead of oversubscription.",
-                source: "packetloom",
-                acts: ALWAYS,
+            param! {
+                "planes" = "1": Kind::Count(1),
+                "Parallel networks, each with rails and spines of its own. A NIC has a port on each; host_link is one of them.",
+                "packetloom"
             },
-            Param {
-                name: "planes",
-                kind: Kind::Count(1),
-                default: Fallback::Value("1"),
-                doc: "Parallel networks, each with rails and spines of its own. A NIC has a port on each; host_link is one of them.",
-                source: "packetloom",
-                acts: ALWAYS,
-            },
-            Param {
-                name: "scale_up",
-                kind: Kind::Component("link"),
-                default: Fallback::Absent,
-                doc: "A switch in each server, and each accelerator's link to it. Only traffic within the server takes it.",
-                source: "packetloom; NVLink and NVSwitch are such",
-                acts: ALWAYS,
+            param! {
+                "scale_up": Kind::Component("link"),
+                "A switch in each server, and each accelerator's link to it. Only traffic within the server takes it.",
+                "packetloom; NVLink and NVSwitch are such"
             },
         ],
-        &[Param {
-            name: "reduction",
-            kind: Kind::Rate,
-            default: Fallback::Absent,
-            doc: "Switches in servers reduce and multicast (NVLS): the rate at which one takes data, and gives results. It is a host in each server's switch, numbered after all accelerators. Left out: they do not.",
-            source: "packetloom; NVSwitch from the third generation on (NVLink SHARP)",
-            acts: &[Needs::Set("scale_up")],
+        &[param! {
+            "reduction": Kind::Rate,
+            "Switches in servers reduce and multicast (NVLS): the rate at which one takes data, and gives results. It is a host in each server's switch, numbered after all accelerators. Left out: they do not.",
+            "packetloom; NVSwitch from the third generation on (NVLink SHARP)"; acts &[Needs::Set("scale_up")]
         }],
         LINK_PARAMS,
         COMMON_PARAMS,

@@ -7,8 +7,7 @@
 //! instead of the replay buffer meanwhile.
 
 use super::Topology;
-use crate::spec::Fallback::Value as Is;
-use crate::spec::{ALWAYS, Complaint, Component, Kind, Param, Values, anything};
+use crate::spec::{Complaint, Component, Kind, Values, anything, param};
 use crate::units::Time;
 
 /// Its key in a topology.
@@ -35,21 +34,15 @@ pub const COMPONENTS: &[Component] = &[
         doc: "The far end of a link requests a damaged packet, and the near end goes back to it: it sends the packet and all after it again. Meanwhile the link carries nothing else. Links that are down still lose packets.",
         source: LLR,
         params: &[&[
-            Param {
-                name: "replays",
-                kind: Kind::Count(1),
-                default: Is("3"),
-                doc: "How often a packet is sent again at most. After that it is lost.",
-                source: "SONiC's design of LLR: max_replay_count, 3 in its profiles, 1 to 255",
-                acts: ALWAYS,
+            param! {
+                "replays" = "3": Kind::Count(1),
+                "How often a packet is sent again at most. After that it is lost.",
+                "SONiC's design of LLR: max_replay_count, 3 in its profiles, 1 to 255"
             },
-            Param {
-                name: "turnaround",
-                kind: Kind::Time,
-                default: Is("0us"),
-                doc: "The time that both ends together take to detect the damage, request the packet, and begin to send it again, in addition to the way there and back.",
-                source: "packetloom",
-                acts: ALWAYS,
+            param! {
+                "turnaround" = "0us": Kind::Time,
+                "The time that both ends together take to detect the damage, request the packet, and begin to send it again, in addition to the way there and back.",
+                "packetloom"
             },
         ]],
         check,

@@ -9,7 +9,7 @@ mod router;
 use super::paced::{CORE, Header, Kbps, Paced, RateControl, SenderState, check, time_at};
 use crate::flow::Flow;
 use crate::packet::Packet;
-use crate::spec::{ALWAYS, Complaint, Component, Fallback, Kind, Param, Values};
+use crate::spec::{Complaint, Component, Kind, Values, param};
 use crate::units::Time;
 use router::D3Router;
 
@@ -75,37 +75,23 @@ impl RateControl for D3Control {
         params: &[
             CORE,
             &[
-                Param {
-                    name: "alpha",
-                    kind: Kind::Number(0.0, 10.0),
-                    default: Fallback::Value("0.1"),
-                    doc: "How strongly spare capacity raises what a router hands out.",
-                    source: "D3 §5.2, after RCP: 0.1",
-                    acts: ALWAYS,
+                param! {
+                    "alpha" = "0.1": Kind::Number(0.0, 10.0),
+                    "How strongly spare capacity raises what a router hands out.", "D3 §5.2, after RCP: 0.1"
                 },
-                Param {
-                    name: "beta",
-                    kind: Kind::Number(0.0, 10.0),
-                    default: Fallback::Value("1"),
-                    doc: "How strongly the queue lowers it.",
-                    source: "D3 §5.2, after RCP: 1",
-                    acts: ALWAYS,
+                param! {
+                    "beta" = "1": Kind::Number(0.0, 10.0),
+                    "How strongly the queue lowers it.", "D3 §5.2, after RCP: 1"
                 },
-                Param {
-                    name: "rtt",
-                    kind: Kind::Time,
-                    default: Fallback::Value("200us"),
-                    doc: "The round-trip time by which routers count, and which flows assume before they know one.",
-                    source: "packetloom",
-                    acts: ALWAYS,
+                param! {
+                    "rtt" = "200us": Kind::Time,
+                    "The round-trip time by which routers count, and which flows assume before they know one.",
+                    "packetloom"
                 },
-                Param {
-                    name: "quench",
-                    kind: Kind::Flag,
-                    default: Fallback::Value("true"),
-                    doc: "Give a flow up when its deadline has passed, or needs more than the host's link.",
-                    source: "D3 §5.3",
-                    acts: ALWAYS,
+                param! {
+                    "quench" = "true": Kind::Flag,
+                    "Give a flow up when its deadline has passed, or needs more than the host's link.",
+                    "D3 §5.3"
                 },
             ],
         ],

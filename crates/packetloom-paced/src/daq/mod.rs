@@ -16,7 +16,7 @@ use super::{Scheme, Sending};
 use crate::engine::{Context, FlowStatus, Report, Timer, Transport};
 use crate::flow::{Flow, FlowId};
 use crate::packet::{Kind, Packet};
-use crate::spec::{ALWAYS, Complaint, Component, Fallback, Kind as Holds, Param, Values};
+use crate::spec::{Complaint, Component, Kind as Holds, Param, Values, param};
 use crate::units::Time;
 use meter::Meter;
 use sender::Sender;
@@ -61,37 +61,24 @@ const PARAMS: &[Param] = &[
     packet_format::MSS,
     packet_format::HEADER,
     packet_format::ACK,
-    Param {
-        name: "max_queue",
-        kind: Holds::Time,
-        default: Fallback::Value("5ms"),
-        doc: "Q: a flow's window grows while no queue on its path would take longer than this to drain. At one round trip the link runs empty when windows are quartered, and queues are too short for their order to matter.",
-        source: "packetloom: a quarter of DAQ §III's mean deadline (the paper gives none)",
-        acts: ALWAYS,
+    param! {
+        "max_queue" = "5ms": Holds::Time,
+        "Q: a flow's window grows while no queue on its path would take longer than this to drain. At one round trip the link runs empty when windows are quartered, and queues are too short for their order to matter.",
+        "packetloom: a quarter of DAQ §III's mean deadline (the paper gives none)"
     },
-    Param {
-        name: "high_load",
-        kind: Holds::Number(0.0, 1.0),
-        default: Fallback::Value("0.8"),
-        doc: "Where a port is offered more than this share of its link, windows are quartered instead of halved.",
-        source: "DAQ §II-B: 80 %",
-        acts: ALWAYS,
+    param! {
+        "high_load" = "0.8": Holds::Number(0.0, 1.0),
+        "Where a port is offered more than this share of its link, windows are quartered instead of halved.",
+        "DAQ §II-B: 80 %"
     },
-    Param {
-        name: "interval",
-        kind: Holds::Time,
-        default: Fallback::Value("300us"),
-        doc: "How long a port counts to know its load.",
-        source: "packetloom: one round trip of DAQ §III",
-        acts: ALWAYS,
+    param! {
+        "interval" = "300us": Holds::Time,
+        "How long a port counts to know its load.", "packetloom: one round trip of DAQ §III"
     },
-    Param {
-        name: "initial_window",
-        kind: Holds::Number(0.0, 100.0),
-        default: Fallback::Value("0.25"),
-        doc: "Quick start: a flow's first window, in bandwidth-delay products of its path.",
-        source: "DAQ §II-B: bandwidth × RTT(s-r) / 2, with the sender's round trip to its switch as half of the whole",
-        acts: ALWAYS,
+    param! {
+        "initial_window" = "0.25": Holds::Number(0.0, 100.0),
+        "Quick start: a flow's first window, in bandwidth-delay products of its path.",
+        "DAQ §II-B: bandwidth × RTT(s-r) / 2, with the sender's round trip to its switch as half of the whole"
     },
 ];
 

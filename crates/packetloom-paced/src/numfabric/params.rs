@@ -5,7 +5,7 @@ use super::utility::Utilities;
 use crate::paced::{self, CORE};
 use crate::packet_format::PacketFormat;
 use crate::rto::RtoRule;
-use crate::spec::{ALWAYS, Complaint, Component, Fallback, Kind, Param, Values};
+use crate::spec::{Complaint, Component, Kind, Param, Values, param};
 use crate::units::Time;
 use packetloom_fabric::topology::{Link, Topology};
 use packetloom_transport::ways::{distinct_pairs, path};
@@ -21,101 +21,63 @@ pub const COMPONENT: Component = Component {
 };
 
 const PARAMS: &[Param] = &[
-    Param {
-        name: "utility",
-        kind: Kind::Choice(&["alpha-fair", "fct"]),
-        default: Fallback::Value("alpha-fair"),
-        doc: "The utility of a rate x: w^alpha x^(1-alpha) / (1-alpha), or w log x where alpha is 1 (alpha-fair); or x^(1-alpha) / (1-alpha) over the flow's size, for short flow completion times (fct).",
-        source: "NUMFabric (SIGCOMM 2016) table 1",
-        acts: ALWAYS,
+    param! {
+        "utility" = "alpha-fair": Kind::Choice(&["alpha-fair", "fct"]),
+        "The utility of a rate x: w^alpha x^(1-alpha) / (1-alpha), or w log x where alpha is 1 (alpha-fair); or x^(1-alpha) / (1-alpha) over the flow's size, for short flow completion times (fct).",
+        "NUMFabric (SIGCOMM 2016) table 1"
     },
-    Param {
-        name: "alpha",
-        kind: Kind::Number(0.05, 8.0),
-        default: Fallback::Absent,
-        doc: "The utility's exponent. Left out: 1, proportional fairness (alpha-fair); 0.125 (fct).",
-        source: "NUMFabric (SIGCOMM 2016) §6: 1; 0.125 to minimise FCTs",
-        acts: ALWAYS,
+    param! {
+        "alpha": Kind::Number(0.05, 8.0),
+        "The utility's exponent. Left out: 1, proportional fairness (alpha-fair); 0.125 (fct).",
+        "NUMFabric (SIGCOMM 2016) §6: 1; 0.125 to minimise FCTs"
     },
-    Param {
-        name: "weights",
-        kind: Kind::List(&Kind::Number(0.001, 1_000.0)),
-        default: Fallback::Absent,
-        doc: "With alpha-fair: w, one for each traffic class, in the order of the workloads' class numbers. Left out: 1.",
-        source: "NUMFabric (SIGCOMM 2016) table 1: weighted alpha-fairness",
-        acts: ALWAYS,
+    param! {
+        "weights": Kind::List(&Kind::Number(0.001, 1_000.0)),
+        "With alpha-fair: w, one for each traffic class, in the order of the workloads' class numbers. Left out: 1.",
+        "NUMFabric (SIGCOMM 2016) table 1: weighted alpha-fairness"
     },
-    Param {
-        name: "price_interval",
-        kind: Kind::Time,
-        default: Fallback::Value("30us"),
-        doc: "Links set their prices at the multiples of this.",
-        source: "NUMFabric (SIGCOMM 2016) table 2: priceUpdateInterval 30 us",
-        acts: ALWAYS,
+    param! {
+        "price_interval" = "30us": Kind::Time,
+        "Links set their prices at the multiples of this.",
+        "NUMFabric (SIGCOMM 2016) table 2: priceUpdateInterval 30 us"
     },
-    Param {
-        name: "guard",
-        kind: Kind::Time,
-        default: Fallback::Value("3us"),
-        doc: "For this long after it set its price, a link counts neither residuals nor what it sends.",
-        source: "NUMFabric's ns-3 code, semi_dynamic_configs: guardtime 3 us",
-        acts: ALWAYS,
+    param! {
+        "guard" = "3us": Kind::Time,
+        "For this long after it set its price, a link counts neither residuals nor what it sends.",
+        "NUMFabric's ns-3 code, semi_dynamic_configs: guardtime 3 us"
     },
-    Param {
-        name: "eta",
-        kind: Kind::Number(0.0, 100.0),
-        default: Fallback::Value("5"),
-        doc: "How strongly a link that is not full lowers its price.",
-        source: "NUMFabric (SIGCOMM 2016) table 2: eta 5",
-        acts: ALWAYS,
+    param! {
+        "eta" = "5": Kind::Number(0.0, 100.0),
+        "How strongly a link that is not full lowers its price.", "NUMFabric (SIGCOMM 2016) table 2: eta 5"
     },
-    Param {
-        name: "beta",
-        kind: Kind::Number(0.0, 0.99),
-        default: Fallback::Value("0.5"),
-        doc: "The share of the last price in the next one.",
-        source: "NUMFabric (SIGCOMM 2016) table 2: beta 0.5",
-        acts: ALWAYS,
+    param! {
+        "beta" = "0.5": Kind::Number(0.0, 0.99),
+        "The share of the last price in the next one.", "NUMFabric (SIGCOMM 2016) table 2: beta 0.5"
     },
-    Param {
-        name: "dt",
-        kind: Kind::Time,
-        default: Fallback::Value("6us"),
-        doc: "A window is the flow's rate times the round trip without queues and this: how long its packets wait at the bottleneck.",
-        source: "NUMFabric (SIGCOMM 2016) table 2: dt 6 us",
-        acts: ALWAYS,
+    param! {
+        "dt" = "6us": Kind::Time,
+        "A window is the flow's rate times the round trip without queues and this: how long its packets wait at the bottleneck.",
+        "NUMFabric (SIGCOMM 2016) table 2: dt 6 us"
     },
-    Param {
-        name: "average",
-        kind: Kind::Time,
-        default: Fallback::Value("20us"),
-        doc: "The time constant of the average of a flow's rate.",
-        source: "NUMFabric (SIGCOMM 2016) table 2: ewmaTime 20 us",
-        acts: ALWAYS,
+    param! {
+        "average" = "20us": Kind::Time,
+        "The time constant of the average of a flow's rate.",
+        "NUMFabric (SIGCOMM 2016) table 2: ewmaTime 20 us"
     },
-    Param {
-        name: "handshake",
-        kind: Kind::Flag,
-        default: Fallback::Value("true"),
-        doc: "A flow asks for the price of its path before it sends, which takes a round trip. Otherwise its first packets have the greatest weight, and the rate that it measures is too high.",
-        source: "NUMFabric's ns-3 code: TCP's handshake, whose packets learn the price, too",
-        acts: ALWAYS,
+    param! {
+        "handshake" = "true": Kind::Flag,
+        "A flow asks for the price of its path before it sends, which takes a round trip. Otherwise its first packets have the greatest weight, and the rate that it measures is too high.",
+        "NUMFabric's ns-3 code: TCP's handshake, whose packets learn the price, too"
     },
-    Param {
-        name: "initial_window",
-        kind: Kind::Count(1),
-        default: Fallback::Value("3"),
-        doc: "Packets that a flow begins with. It needs at least two to measure a rate.",
-        source: "NUMFabric's ns-3 code, common_utils.cc: a quarter of 10 Gb/s times 16 us, in full packets",
-        acts: ALWAYS,
+    param! {
+        "initial_window" = "3": Kind::Count(1),
+        "Packets that a flow begins with. It needs at least two to measure a rate.",
+        "NUMFabric's ns-3 code, common_utils.cc: a quarter of 10 Gb/s times 16 us, in full packets"
     },
-    Param {
-        name: "base_rtt",
-        kind: Kind::Time,
-        default: Fallback::Absent,
-        doc: "The round trip without queues (d0); a flow that measures a shorter one uses that. Left out: the longest of the network, of a full packet and its acknowledgement.",
-        source: "NUMFabric (SIGCOMM 2016) §4.1; its ns-3 code: 16 us or the least measured",
-        acts: ALWAYS,
+    param! {
+        "base_rtt": Kind::Time,
+        "The round trip without queues (d0); a flow that measures a shorter one uses that. Left out: the longest of the network, of a full packet and its acknowledgement.",
+        "NUMFabric (SIGCOMM 2016) §4.1; its ns-3 code: 16 us or the least measured"
     },
 ];
 

@@ -2,7 +2,7 @@
 
 use crate::packet_format::{self, PacketFormat};
 use crate::rto::RtoRule;
-use crate::spec::{ALWAYS, Complaint, Fallback, Kind, Param, Values};
+use crate::spec::{Complaint, Kind, Param, Values, param};
 use crate::units::Time;
 
 /// Later packets' answers that prove one lost.
@@ -13,21 +13,14 @@ pub const CORE: &[Param] = &[
     packet_format::MSS,
     packet_format::HEADER,
     packet_format::ACK,
-    Param {
-        name: "min_rto",
-        kind: Kind::Time,
-        default: Fallback::Value("2ms"),
-        doc: "The least retransmission timeout, and the one before any round trip is known.",
-        source: "packetloom: above the round trips of a datacenter with queues",
-        acts: ALWAYS,
+    param! {
+        "min_rto" = "2ms": Kind::Time,
+        "The least retransmission timeout, and the one before any round trip is known.",
+        "packetloom: above the round trips of a datacenter with queues"
     },
-    Param {
-        name: "max_rto",
-        kind: Kind::Time,
-        default: Fallback::Value("1s"),
-        doc: "The greatest retransmission timeout.",
-        source: "packetloom (RFC 6298: at least 60 s)",
-        acts: ALWAYS,
+    param! {
+        "max_rto" = "1s": Kind::Time,
+        "The greatest retransmission timeout.", "packetloom (RFC 6298: at least 60 s)"
     },
 ];
 

@@ -7,7 +7,7 @@ mod switch;
 use super::paced::{CORE, Header, Kbps, Paced, RateControl, SenderState, check, time_at};
 use crate::flow::Flow;
 use crate::packet::Packet;
-use crate::spec::{ALWAYS, Complaint, Component, Fallback, Kind, Param, Values};
+use crate::spec::{Complaint, Component, Kind, Values, param};
 use crate::units::Time;
 use switch::PdqSwitch;
 
@@ -63,45 +63,28 @@ impl RateControl for PdqControl {
         params: &[
             CORE,
             &[
-                Param {
-                    name: "early_start",
-                    kind: Kind::Number(0.0, 100.0),
-                    default: Fallback::Value("2"),
-                    doc: "K: sending flows that will all end within this many round trips in total no longer hold the next one back.",
-                    source: "PDQ §3.3.2: K = 2",
-                    acts: ALWAYS,
+                param! {
+                    "early_start" = "2": Kind::Number(0.0, 100.0),
+                    "K: sending flows that will all end within this many round trips in total no longer hold the next one back.",
+                    "PDQ §3.3.2: K = 2"
                 },
-                Param {
-                    name: "early_termination",
-                    kind: Kind::Flag,
-                    default: Fallback::Value("true"),
-                    doc: "Give a flow up when it can't meet its deadline.",
-                    source: "PDQ §3.2",
-                    acts: ALWAYS,
+                param! {
+                    "early_termination" = "true": Kind::Flag,
+                    "Give a flow up when it can't meet its deadline.", "PDQ §3.2"
                 },
-                Param {
-                    name: "probe_spacing",
-                    kind: Kind::Number(0.0, 100.0),
-                    default: Fallback::Value("0.2"),
-                    doc: "X: a paused flow probes every X round trips for each flow before it in a switch's list, and no more often than once per round trip.",
-                    source: "PDQ §3.3.2: X = 0.2",
-                    acts: ALWAYS,
+                param! {
+                    "probe_spacing" = "0.2": Kind::Number(0.0, 100.0),
+                    "X: a paused flow probes every X round trips for each flow before it in a switch's list, and no more often than once per round trip.",
+                    "PDQ §3.3.2: X = 0.2"
                 },
-                Param {
-                    name: "dampening",
-                    kind: Kind::Time,
-                    default: Fallback::Value("20us"),
-                    doc: "After a switch let a paused flow resume, it lets no other one resume for this long.",
-                    source: "packetloom; PDQ §3.3.1: a small period of time",
-                    acts: ALWAYS,
+                param! {
+                    "dampening" = "20us": Kind::Time,
+                    "After a switch let a paused flow resume, it lets no other one resume for this long.",
+                    "packetloom; PDQ §3.3.1: a small period of time"
                 },
-                Param {
-                    name: "rtt",
-                    kind: Kind::Time,
-                    default: Fallback::Value("200us"),
-                    doc: "The round-trip time that is assumed before any is known.",
-                    source: "packetloom",
-                    acts: ALWAYS,
+                param! {
+                    "rtt" = "200us": Kind::Time,
+                    "The round-trip time that is assumed before any is known.", "packetloom"
                 },
             ],
         ],

@@ -4,75 +4,41 @@
 use super::{Abm, Built, Occupancy, Queue, Traits, has_room, limit};
 use crate::narrow::{narrow, saturated};
 use crate::random::Stream;
-use crate::spec::{ALWAYS, Complaint, Component, Fallback, Kind, Needs, Param, Registered, Value, Values};
+use crate::spec::{Complaint, Component, Kind, Needs, Param, Registered, Value, Values, param};
 use crate::units::Rate;
 
-pub(super) const CAPACITY: Param = Param {
-    name: "capacity",
-    kind: Kind::Buffer,
-    default: Fallback::Absent,
-    doc: "How much may wait, without the packet in service, in bytes or packets; left out: no limit.",
-    source: "packetloom",
-    acts: ALWAYS,
+pub(super) const CAPACITY: Param = param! {
+    "capacity": Kind::Buffer,
+    "How much may wait, without the packet in service, in bytes or packets; left out: no limit.", "packetloom"
 };
-pub(super) const ADMITS: Param = Param {
-    name: "admits",
-    kind: Kind::Choice(&[WHAT_FITS, UNTIL_FULL]),
-    default: Fallback::Value(WHAT_FITS),
-    doc: "Which packets join the queue. \"what-fits\": those that fit into the rest of the capacity. \"until-full\", with a capacity in bytes: any packet while less than the capacity waits, so that the last one may exceed it.",
-    source: "packetloom; \"until-full\": ns-2's RED (red.cc)",
-    acts: ALWAYS,
+pub(super) const ADMITS: Param = param! {
+    "admits" = WHAT_FITS: Kind::Choice(&[WHAT_FITS, UNTIL_FULL]),
+    "Which packets join the queue. \"what-fits\": those that fit into the rest of the capacity. \"until-full\", with a capacity in bytes: any packet while less than the capacity waits, so that the last one may exceed it.",
+    "packetloom; \"until-full\": ns-2's RED (red.cc)"
 };
-const POOL: Param = Param {
-    name: "pool",
-    kind: Kind::Bytes,
-    default: Fallback::Absent,
-    doc: "A buffer that all ports of a switch share, instead of each having its own.",
-    source: "Choudhury and Hahne, ToN 1998",
-    acts: ALWAYS,
+const POOL: Param = param! {
+    "pool": Kind::Bytes,
+    "A buffer that all ports of a switch share, instead of each having its own.",
+    "Choudhury and Hahne, ToN 1998"
 };
-const POOL_ALPHA: Param = Param {
-    name: "pool_alpha",
-    kind: Kind::Number(0.001, 1024.0),
-    default: Fallback::Value("1"),
-    doc: "With a pool: a port's queue may grow to this many times what is free in the pool (dynamic threshold).",
-    source: "Choudhury and Hahne, ToN 1998: alpha = 1",
-    acts: &[Needs::Set("pool")],
+const POOL_ALPHA: Param = param! {
+    "pool_alpha" = "1": Kind::Number(0.001, 1024.0),
+    "With a pool: a port's queue may grow to this many times what is free in the pool (dynamic threshold).",
+    "Choudhury and Hahne, ToN 1998: alpha = 1"; acts &[Needs::Set("pool")]
 };
 
-pub(super) const MARK_ABOVE: Param = Param {
-    name: "mark_above",
-    kind: Kind::Buffer,
-    default: Fallback::Value("22.5KB"),
-    doc: "The marking threshold K: an arrival is marked when more than this waits before it.",
-    source: "pFabric §3: 22.5 KB",
-    acts: ALWAYS,
+pub(super) const MARK_ABOVE: Param = param! {
+    "mark_above" = "22.5KB": Kind::Buffer,
+    "The marking threshold K: an arrival is marked when more than this waits before it.",
+    "pFabric §3: 22.5 KB"
 };
 /// RED's thresholds.
 pub(super) const RED_PARAMS: &[Param] = &[
-    Param {
-        name: "min",
-        kind: Kind::Bytes,
-        default: Fallback::Value("5KB"),
-        doc: "Below this nothing is marked.",
-        source: "DCQCN §5: Kmin = 5 KB",
-        acts: ALWAYS,
-    },
-    Param {
-        name: "max",
-        kind: Kind::Bytes,
-        default: Fallback::Value("200KB"),
-        doc: "Above this everything is marked.",
-        source: "DCQCN §5: Kmax = 200 KB",
-        acts: ALWAYS,
-    },
-    Param {
-        name: "max_probability",
-        kind: Kind::Number(0.0, 1.0),
-        default: Fallback::Value("0.01"),
-        doc: "The probability of a mark as the queue reaches max.",
-        source: "DCQCN §5: Pmax = 1 %",
-        acts: ALWAYS,
+    param! { "min" = "5KB": Kind::Bytes, "Below this nothing is marked.", "DCQCN §5: Kmin = 5 KB" },
+    param! { "max" = "200KB": Kind::Bytes, "Above this everything is marked.", "DCQCN §5: Kmax = 200 KB" },
+    param! {
+        "max_probability" = "0.01": Kind::Number(0.0, 1.0),
+        "The probability of a mark as the queue reaches max.", "DCQCN §5: Pmax = 1 %"
     },
 ];
 

@@ -17,7 +17,7 @@ use crate::link_message::LinkMessage;
 use crate::narrow::narrow;
 use crate::packet::{Kind as PacketKind, Packet};
 use crate::packets::{PacketId, Packets};
-use crate::spec::{ALWAYS, Complaint, Component, Fallback, Kind, Param, Registered, Values};
+use crate::spec::{Complaint, Component, Kind, Registered, Values, param};
 use crate::topology::{Link, Topology};
 use crate::units::Time;
 
@@ -30,61 +30,39 @@ const COMPONENT: Component = Component {
     source: UEC,
     params: &[
         &[
-            Param {
-                name: "credits",
-                kind: Kind::Bytes,
-                default: Fallback::Value("128KB"),
-                doc: "The buffer that a switch has for each lossless class of each of its links, and gives credit for. If it is less than a link carries in its round trip, the link cannot be fully used.",
-                source: "packetloom",
-                acts: ALWAYS,
+            param! {
+                "credits" = "128KB": Kind::Bytes,
+                "The buffer that a switch has for each lossless class of each of its links, and gives credit for. If it is less than a link carries in its round trip, the link cannot be fully used.",
+                "packetloom"
             },
-            Param {
-                name: "lossless",
-                kind: Kind::List(&Kind::Count(1)),
-                default: Fallback::Value("[3]"),
-                doc: "The classes that need credit.",
-                source: "as \"shared-buffer\", to compare the two",
-                acts: CARRIES,
+            param! {
+                "lossless" = "[3]": Kind::List(&Kind::Count(1)),
+                "The classes that need credit.", "as \"shared-buffer\", to compare the two"; acts CARRIES
             },
-            Param {
-                name: "credit_size",
-                kind: Kind::Bytes,
-                default: Fallback::Value("128B"),
-                doc: "Bytes of a credit. A packet takes a whole number of credits.",
-                source: "SAI: SENDER_CREDIT_SIZE, 128 B",
-                acts: ALWAYS,
+            param! {
+                "credit_size" = "128B": Kind::Bytes,
+                "Bytes of a credit. A packet takes a whole number of credits.",
+                "SAI: SENDER_CREDIT_SIZE, 128 B"
             },
-            Param {
-                name: "packet_overhead",
-                kind: Kind::Bytes,
-                default: Fallback::Value("0B"),
-                doc: "The buffer that a packet takes in addition to its bytes.",
-                source: "SAI: SENDER_PACKET_OVERHEAD, 0; it may be negative there",
-                acts: ALWAYS,
+            param! {
+                "packet_overhead" = "0B": Kind::Bytes,
+                "The buffer that a packet takes in addition to its bytes.",
+                "SAI: SENDER_PACKET_OVERHEAD, 0; it may be negative there"
             },
-            Param {
-                name: "update",
-                kind: Kind::Bytes,
-                default: Fallback::Value("8B"),
-                doc: "Bytes on the wire of a CF_Update, which says how much of a class has become free.",
-                source: "Ultra Ethernet: a control ordered set of 8 B",
-                acts: ALWAYS,
+            param! {
+                "update" = "8B": Kind::Bytes,
+                "Bytes on the wire of a CF_Update, which says how much of a class has become free.",
+                "Ultra Ethernet: a control ordered set of 8 B"
             },
-            Param {
-                name: "update_spacing",
-                kind: Kind::Bytes,
-                default: Fallback::Value("6400B"),
-                doc: "The least distance between two updates of a class on a link, as the time of this many bytes; what becomes free meanwhile is in the next.",
-                source: "SAI: CF_MIN_SPACING, 6400 B",
-                acts: ALWAYS,
+            param! {
+                "update_spacing" = "6400B": Kind::Bytes,
+                "The least distance between two updates of a class on a link, as the time of this many bytes; what becomes free meanwhile is in the next.",
+                "SAI: CF_MIN_SPACING, 6400 B"
             },
-            Param {
-                name: "capacity",
-                kind: Kind::Bytes,
-                default: Fallback::Value("1MB"),
-                doc: "How much may wait at a switch's port of each class that needs no credit; data beyond it are dropped.",
-                source: "packetloom",
-                acts: ALWAYS,
+            param! {
+                "capacity" = "1MB": Kind::Bytes,
+                "How much may wait at a switch's port of each class that needs no credit; data beyond it are dropped.",
+                "packetloom"
             },
         ],
         MARKING_PARAMS,

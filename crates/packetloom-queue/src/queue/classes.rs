@@ -6,7 +6,7 @@
 use super::{Admission, Buffer, Built, Env, Holds, Joined, Occupancy, Opening, Queue, Site, Traits, Verdict};
 use crate::narrow::{exact, narrow};
 use crate::packets::{PacketId, Packets};
-use crate::spec::{ALWAYS, Complaint, Component, Fallback, Kind, Needs, Param, Registered, Value, Values};
+use crate::spec::{Complaint, Component, Kind, Needs, Registered, Value, Values, param};
 use std::collections::VecDeque;
 
 /// Added to a class's balance per turn and unit of weight: about one full packet, so that a turn is worth taking.
@@ -21,61 +21,39 @@ const COMPONENT: Component = Component {
     doc: "Traffic classes share the link by weight (surplus round robin), or the lowest always goes first; inside each, a queue of its own.",
     source: "pFabric §2.5",
     params: &[&[
-        Param {
-            name: "weights",
-            kind: Kind::List(&Kind::Count(1)),
-            default: Fallback::Absent,
-            doc: "One weight per class, in the order of the workloads' class numbers.",
-            source: "packetloom",
-            acts: ALWAYS,
+        param! {
+            "weights": Kind::List(&Kind::Count(1)),
+            "One weight per class, in the order of the workloads' class numbers.", "packetloom"
         },
-        Param {
-            name: "strict",
-            kind: Kind::Count(1),
-            default: Fallback::Absent,
-            doc: "Instead of weights: this many classes, of which the one with the lowest number always goes first.",
-            source: "IEEE 802.1Q §8.6.8.1: strict priority",
-            acts: ALWAYS,
+        param! {
+            "strict": Kind::Count(1),
+            "Instead of weights: this many classes, of which the one with the lowest number always goes first.",
+            "IEEE 802.1Q §8.6.8.1: strict priority"
         },
-        Param {
-            name: "queue",
-            kind: Kind::Component("queue"),
-            default: Fallback::Value("pfabric"),
-            doc: "The discipline inside each class.",
-            source: "pFabric §2.5: pFabric operates within individual traffic classes",
-            acts: ALWAYS,
+        param! {
+            "queue" = "pfabric": Kind::Component("queue"),
+            "The discipline inside each class.",
+            "pFabric §2.5: pFabric operates within individual traffic classes"
         },
-        Param {
-            name: "port",
-            kind: Kind::Component("queue"),
-            default: Fallback::Absent,
-            doc: "What the port as a whole may hold and when it marks, all classes counted: a \"drop-tail\", \"ecn\" or \"red\" without a pool; left out: each class has its own rule only.",
-            source: "PIAS, NSDI 2015, §4.2: per-port ECN",
-            acts: ALWAYS,
+        param! {
+            "port": Kind::Component("queue"),
+            "What the port as a whole may hold and when it marks, all classes counted: a \"drop-tail\", \"ecn\" or \"red\" without a pool; left out: each class has its own rule only.",
+            "PIAS, NSDI 2015, §4.2: per-port ECN"
         },
-        Param {
-            name: "port_marks",
-            kind: Kind::Choice(&[EVERYWHERE, BETWEEN_SWITCHES]),
-            default: Fallback::Value(EVERYWHERE),
-            doc: "Where the rule of port marks: everywhere, or at ports from switch to switch alone.",
-            source: "packetloom; \"between-switches\": SIRD (NSDI 2025), the authors' ns-2: r2p2_ecn_at_core",
-            acts: &[Needs::Set("port")],
+        param! {
+            "port_marks" = EVERYWHERE: Kind::Choice(&[EVERYWHERE, BETWEEN_SWITCHES]),
+            "Where the rule of port marks: everywhere, or at ports from switch to switch alone.",
+            "packetloom; \"between-switches\": SIRD (NSDI 2025), the authors' ns-2: r2p2_ecn_at_core"; acts &[Needs::Set("port")]
         },
-        Param {
-            name: "ties",
-            kind: Kind::Choice(&["any", "ns-3"]),
-            default: Fallback::Value("any"),
-            doc: "Which of several packets that reach a switch at the same instant goes first. That of a different link each time; or, to replay ns-3, the longest, and then that of the link whose last packet came longest ago.",
-            source: "ns-3: events of the same time happen in the order in which they were scheduled",
-            acts: ALWAYS,
+        param! {
+            "ties" = "any": Kind::Choice(&["any", "ns-3"]),
+            "Which of several packets that reach a switch at the same instant goes first. That of a different link each time; or, to replay ns-3, the longest, and then that of the link whose last packet came longest ago.",
+            "ns-3: events of the same time happen in the order in which they were scheduled"
         },
-        Param {
-            name: "ring",
-            kind: Kind::Count(0),
-            default: Fallback::Value("0"),
-            doc: "The ring of a network device below the classes: this many packets are taken from the classes ahead of the one in service, and wait there first in, first out. At most 64.",
-            source: "ns-3: a device's own queue; Linux: a driver's transmit ring",
-            acts: ALWAYS,
+        param! {
+            "ring" = "0": Kind::Count(0),
+            "The ring of a network device below the classes: this many packets are taken from the classes ahead of the one in service, and wait there first in, first out. At most 64.",
+            "ns-3: a device's own queue; Linux: a driver's transmit ring"
         },
     ]],
     check,

@@ -16,7 +16,7 @@ use super::{Buffer, Built, Env, Holds, Joined, Occupancy, Opening, Queue, Site, 
 use crate::narrow::narrow;
 use crate::packet::Kind as PacketKind;
 use crate::packets::{PacketId, Packets};
-use crate::spec::{ALWAYS, Complaint, Component, Fallback, Kind, Param, Registered, Value, Values};
+use crate::spec::{Complaint, Component, Fallback, Kind, Param, Registered, Value, Values, param};
 use crate::units::{Rate, Time};
 
 const COMPONENT: Component = Component {
@@ -25,37 +25,25 @@ const COMPONENT: Component = Component {
     doc: "ExpressPass's port: credits have a line of their own, and pass at the rate at which the data for them fits the link back; one that comes while too many wait is dropped. A credit goes before all data once the token bucket holds its size, and until then the link is free for data. Hosts need it as well as switches.",
     source: "ExpressPass (SIGCOMM 2017) §3.1; the authors' ns-2 (kaist-ina/ns2-xpass, queue/xpass-drop-tail.cc)",
     params: &[&[
-        Param {
-            name: "credit",
-            kind: Kind::Bytes,
-            default: Fallback::Value("46B"),
-            doc: "The mean size of a credit, without what links add to it; the transport's ack.",
-            source: "the authors' ns-2: 84 B with preamble and gap, which are 38 B",
-            acts: ALWAYS,
+        param! {
+            "credit" = "46B": Kind::Bytes,
+            "The mean size of a credit, without what links add to it; the transport's ack.",
+            "the authors' ns-2: 84 B with preamble and gap, which are 38 B"
         },
-        Param {
-            name: "data",
-            kind: Kind::Bytes,
-            default: Fallback::Value("1500B"),
-            doc: "The size of the packet that a credit calls for, without what links add to it. Credits get credit / (credit + data) of the link, both with what it adds: 5.18 %.",
-            source: "the authors' ns-2: 1538 B with preamble and gap",
-            acts: ALWAYS,
+        param! {
+            "data" = "1500B": Kind::Bytes,
+            "The size of the packet that a credit calls for, without what links add to it. Credits get credit / (credit + data) of the link, both with what it adds: 5.18 %.",
+            "the authors' ns-2: 1538 B with preamble and gap"
         },
-        Param {
-            name: "credits",
-            kind: Kind::Count(1),
-            default: Fallback::Value("8"),
-            doc: "How many credits of the mean size may wait.",
-            source: "the authors' ns-2: creditBuffer, 84 B x 8 (large-scale-fattree.tcl); its class has 10",
-            acts: ALWAYS,
+        param! {
+            "credits" = "8": Kind::Count(1),
+            "How many credits of the mean size may wait.",
+            "the authors' ns-2: creditBuffer, 84 B x 8 (large-scale-fattree.tcl); its class has 10"
         },
-        Param {
-            name: "bucket",
-            kind: Kind::Count(1),
-            default: Fallback::Value("2"),
-            doc: "How many credits of the mean size may pass at once after a pause: the depth of the token bucket.",
-            source: "the authors' ns-2: maxCreditBurst, 84 B x 2 (large-scale-fattree.tcl); its class has 10",
-            acts: ALWAYS,
+        param! {
+            "bucket" = "2": Kind::Count(1),
+            "How many credits of the mean size may pass at once after a pause: the depth of the token bucket.",
+            "the authors' ns-2: maxCreditBurst, 84 B x 2 (large-scale-fattree.tcl); its class has 10"
         },
         Param {
             default: Fallback::Value("250 packets"),
@@ -63,13 +51,10 @@ const COMPONENT: Component = Component {
             source: "the authors' ns-2: 250 packets a switch's port, 1000 a host's (large-scale-fattree.tcl); its class has 100",
             ..CAPACITY
         },
-        Param {
-            name: "drop_unscheduled_above",
-            kind: Kind::Buffer,
-            default: Fallback::Absent,
-            doc: "Aeolus: at switches, data that goes without a credit is dropped when more data than this waits before it. Left out: none is dropped before the rest.",
-            source: "Aeolus (SIGCOMM 2020), from memory: 6 KB, 4 packets, at 10 Gb/s, as RED drops what is not ECN-capable; hosts drop nothing: packetloom",
-            acts: ALWAYS,
+        param! {
+            "drop_unscheduled_above": Kind::Buffer,
+            "Aeolus: at switches, data that goes without a credit is dropped when more data than this waits before it. Left out: none is dropped before the rest.",
+            "Aeolus (SIGCOMM 2020), from memory: 6 KB, 4 packets, at 10 Gb/s, as RED drops what is not ECN-capable; hosts drop nothing: packetloom"
         },
     ]],
     check,

@@ -6,9 +6,7 @@ use crate::link_message::LinkMessage;
 use crate::narrow::{exact, narrow, saturated};
 use crate::packet::{Kind, Packet};
 use crate::packets::{PacketId, Packets};
-use crate::spec::{
-    ALWAYS, Complaint, Component, Fallback, Kind as Written, Needs, Param, Registered, Value, Values,
-};
+use crate::spec::{Complaint, Component, Kind as Written, Needs, Registered, Value, Values, param};
 use crate::topology::Topology;
 use crate::units::Time;
 use std::collections::VecDeque;
@@ -33,63 +31,38 @@ const COMPONENT: Component = Component {
     doc: "DAQ: flows with a near deadline before those with a far one, both by weight beside flows without. A port sends data only as far as the next switch has given it credit, so nothing is lost. For transports whose priority is the time left to the deadline.",
     source: "DAQ, §II",
     params: &[&[
-        Param {
-            name: "ratio",
-            kind: Written::Number(0.0, 1e9),
-            default: Fallback::Value("30"),
-            doc: "The threshold in round-trip times: a flow with no more time left is urgent. 0: none is.",
-            source: "DAQ §III-A.1: about 30 RTTs is an optimal value",
-            acts: ALWAYS,
+        param! {
+            "ratio" = "30": Written::Number(0.0, 1e9),
+            "The threshold in round-trip times: a flow with no more time left is urgent. 0: none is.",
+            "DAQ §III-A.1: about 30 RTTs is an optimal value"
         },
-        Param {
-            name: "rtt",
-            kind: Written::Time,
-            default: Fallback::Value("300us"),
-            doc: "The round-trip time that the threshold counts in.",
-            source: "DAQ §III: 300 us",
-            acts: ALWAYS,
+        param! {
+            "rtt" = "300us": Written::Time,
+            "The round-trip time that the threshold counts in.", "DAQ §III: 300 us"
         },
-        Param {
-            name: "weight_ratio",
-            kind: Written::Number(0.000_1, 10_000.0),
-            default: Fallback::Value("0.01"),
-            doc: "WRRr: bytes of flows with deadlines per byte of flows without, where both wait.",
-            source: "DAQ §III: 0.01",
-            acts: ALWAYS,
+        param! {
+            "weight_ratio" = "0.01": Written::Number(0.000_1, 10_000.0),
+            "WRRr: bytes of flows with deadlines per byte of flows without, where both wait.",
+            "DAQ §III: 0.01"
         },
-        Param {
-            name: "short_capacity",
-            kind: Written::Bytes,
-            default: Fallback::Value("2MB"),
-            doc: "The buffer for flows with deadlines.",
-            source: "DAQ §III: 2 Mbytes",
-            acts: ALWAYS,
+        param! {
+            "short_capacity" = "2MB": Written::Bytes,
+            "The buffer for flows with deadlines.", "DAQ §III: 2 Mbytes"
         },
-        Param {
-            name: "long_capacity",
-            kind: Written::Bytes,
-            default: Fallback::Value("2MB"),
-            doc: "The buffer for flows without.",
-            source: "DAQ §III: another 2 Mbytes",
-            acts: ALWAYS,
+        param! {
+            "long_capacity" = "2MB": Written::Bytes,
+            "The buffer for flows without.", "DAQ §III: another 2 Mbytes"
         },
-        Param {
-            name: "query_share",
-            kind: Written::Number(0.0, 1.0),
-            default: Fallback::Value("0.5"),
-            doc: "The share of the short flows' buffer at a switch that is reserved for the workers of a query: an \
+        param! {
+            "query_share" = "0.5": Written::Number(0.0, 1.0),
+            "The share of the short flows' buffer at a switch that is reserved for the workers of a query: an \
                   equal part for each, until it has answered. All links share the rest equally; without queries all \
                   of it.",
-            source: "DAQ §II-B: sender_win = buffer / N_w; packetloom: of half the buffer, so that others can send, too",
-            acts: QUERIES,
+            "DAQ §II-B: sender_win = buffer / N_w; packetloom: of half the buffer, so that others can send, too"; acts QUERIES
         },
-        Param {
-            name: "credit",
-            kind: Written::Bytes,
-            default: Fallback::Value("40B"),
-            doc: "Bytes on the wire of the notification that a packet has left the buffer.",
-            source: "packetloom: a header",
-            acts: ALWAYS,
+        param! {
+            "credit" = "40B": Written::Bytes,
+            "Bytes on the wire of the notification that a packet has left the buffer.", "packetloom: a header"
         },
     ]],
     check,

@@ -7,16 +7,13 @@ use crate::flow::FlowId;
 use crate::packet::Packet;
 use crate::packets::{PacketId, Packets};
 use crate::random::Stream;
-use crate::spec::{ALWAYS, Component, Fallback, Kind, Param, Registered, Values, anything};
+use crate::spec::{Component, Kind, Param, Registered, Values, anything, param};
 
 /// Who goes first of equals.
-pub(super) const TIES: Param = Param {
-    name: "ties",
-    kind: Kind::Choice(&["random", "order"]),
-    default: Fallback::Value("random"),
-    doc: "Among equal priorities: any; or send the earliest and drop the latest arrival.",
-    source: "pFabric §2.2: ties are broken at random; its ns-2 code goes by order",
-    acts: ALWAYS,
+pub(super) const TIES: Param = param! {
+    "ties" = "random": Kind::Choice(&["random", "order"]),
+    "Among equal priorities: any; or send the earliest and drop the latest arrival.",
+    "pFabric §2.2: ties are broken at random; its ns-2 code goes by order"
 };
 
 const COMPONENT: Component = Component {
@@ -25,22 +22,15 @@ const COMPONENT: Component = Component {
     doc: "Sends the highest-priority flow's earliest packet; drops the lowest-priority packet when full.",
     source: "pFabric §2.2",
     params: &[&[
-        Param {
-            name: "capacity",
-            kind: Kind::Bytes,
-            default: Fallback::Value("22.5KB"),
-            doc: "How much may wait, without the packet in service.",
-            source: "pFabric §3: 22.5 KB",
-            acts: ALWAYS,
+        param! {
+            "capacity" = "22.5KB": Kind::Bytes,
+            "How much may wait, without the packet in service.", "pFabric §3: 22.5 KB"
         },
         TIES,
-        Param {
-            name: "drops",
-            kind: Kind::Choice(&["lowest", "large-enough"]),
-            default: Fallback::Value("lowest"),
-            doc: "What is dropped for an arrival that does not fit. Either the packets with the lowest priorities, until the rest fits; or a single packet, that of the lowest priority among those large enough to make room alone.",
-            source: "pFabric §2.2: the packet with the lowest priority is dropped; its ns-2 code (drop-tail.cc): \"large-enough\"",
-            acts: ALWAYS,
+        param! {
+            "drops" = "lowest": Kind::Choice(&["lowest", "large-enough"]),
+            "What is dropped for an arrival that does not fit. Either the packets with the lowest priorities, until the rest fits; or a single packet, that of the lowest priority among those large enough to make room alone.",
+            "pFabric §2.2: the packet with the lowest priority is dropped; its ns-2 code (drop-tail.cc): \"large-enough\""
         },
     ]],
     check: anything,

@@ -9,9 +9,7 @@ use crate::narrow::exact;
 use crate::packet::{Kind, Packet};
 use crate::packets::{PacketId, Packets};
 use crate::random::Stream;
-use crate::spec::{
-    ALWAYS, Complaint, Component, Fallback, Kind as Written, Needs, Param, Registered, Values,
-};
+use crate::spec::{Complaint, Component, Kind as Written, Needs, Registered, Values, param};
 use std::sync::Arc;
 
 const COMPONENT: Component = Component {
@@ -20,105 +18,69 @@ const COMPONENT: Component = Component {
     doc: "A short queue for data and one for headers: data that does not fit is trimmed to its header, which joins the acknowledgements, pulls and other control packets.",
     source: "NDP, SIGCOMM 2017, §3.1",
     params: &[&[
-        Param {
-            name: "capacity",
-            kind: Written::Buffer,
-            default: Fallback::Value("8packets"),
-            doc: "How much data may wait, without the packet in service.",
-            source: "NDP in a fat-tree §4: 8 packets",
-            acts: ALWAYS,
+        param! {
+            "capacity" = "8packets": Written::Buffer,
+            "How much data may wait, without the packet in service.", "NDP in a fat-tree §4: 8 packets"
         },
-        Param {
-            name: "count_service",
-            kind: Written::Flag,
-            default: Fallback::Value("false"),
-            doc: "Whether a data packet in service counts towards the capacity too.",
-            source: "packetloom; csg-htsim counts it",
-            acts: ALWAYS,
+        param! {
+            "count_service" = "false": Written::Flag,
+            "Whether a data packet in service counts towards the capacity too.",
+            "packetloom; csg-htsim counts it"
         },
-        Param {
-            name: "header_capacity",
-            kind: Written::Buffer,
-            default: Fallback::Value("144KB"),
-            doc: "How many bytes of headers and control packets may wait; more are dropped.",
-            source: "csg-htsim: twice the 72 KB of its data queue",
-            acts: ALWAYS,
+        param! {
+            "header_capacity" = "144KB": Written::Buffer,
+            "How many bytes of headers and control packets may wait; more are dropped.",
+            "csg-htsim: twice the 72 KB of its data queue"
         },
-        Param {
-            name: "trim",
-            kind: Written::Choice(&["coin", "arrival"]),
-            default: Fallback::Value("coin"),
-            doc: "What is trimmed when the data queue is full: by a fair coin the arriving packet or the last in the queue; or always the arriving one.",
-            source: "NDP §3.1: with 50 % probability the newly arrived or the packet at the tail",
-            acts: ALWAYS,
+        param! {
+            "trim" = "coin": Written::Choice(&["coin", "arrival"]),
+            "What is trimmed when the data queue is full: by a fair coin the arriving packet or the last in the queue; or always the arriving one.",
+            "NDP §3.1: with 50 % probability the newly arrived or the packet at the tail"
         },
-        Param {
-            name: "trimming",
-            kind: Written::Flag,
-            default: Fallback::Value("true"),
-            doc: "Whether what does not fit is trimmed; otherwise it is dropped as a whole, and `trim` sets which packet that is.",
-            source: "NDP §3.1; htsim_uec: -disable_trim",
-            acts: ALWAYS,
+        param! {
+            "trimming" = "true": Written::Flag,
+            "Whether what does not fit is trimmed; otherwise it is dropped as a whole, and `trim` sets which packet that is.",
+            "NDP §3.1; htsim_uec: -disable_trim"
         },
-        Param::optional(
-            "ecn_min",
-            Written::Bytes,
+        param! {
+            "ecn_min": Written::Bytes,
             "Up to this queue length nothing is marked. A data packet is marked as it leaves, by the queue with itself included; one that waited alone never is, and headers are not. Left out, with ecn_max: no marks.",
-            "UEC, htsim_uec: 20 % of the bandwidth-delay product",
-        ),
-        Param::optional(
-            "ecn_max",
-            Written::Bytes,
+            "UEC, htsim_uec: 20 % of the bandwidth-delay product"
+        },
+        param! {
+            "ecn_max": Written::Bytes,
             "Above this all data is marked; in between with a probability that rises from 0 to 1.",
-            "UEC, htsim_uec: 80 % of the bandwidth-delay product",
-        ),
-        Param {
-            name: "ecn_by_rate",
-            kind: Written::Flag,
-            default: Fallback::Value("false"),
-            doc: "Whether the thresholds, which are for ports of the hosts' rate, are in proportion to the rate at other ports, or the same.",
-            source: "htsim_uec: the same at every rate; in proportion: HPCC's run.py",
-            acts: &[Needs::Set("ecn_min")],
+            "UEC, htsim_uec: 80 % of the bandwidth-delay product"
         },
-        Param {
-            name: "ecn_last_hop",
-            kind: Written::Flag,
-            default: Fallback::Value("true"),
-            doc: "With ecn_min: whether queues before hosts mark too; receivers that grant credit do not need these marks.",
-            source: "htsim_uec: off on the switches' down links to hosts where receivers hand out credit",
-            acts: ALWAYS,
+        param! {
+            "ecn_by_rate" = "false": Written::Flag,
+            "Whether the thresholds, which are for ports of the hosts' rate, are in proportion to the rate at other ports, or the same.",
+            "htsim_uec: the same at every rate; in proportion: HPCC's run.py"; acts &[Needs::Set("ecn_min")]
         },
-        Param {
-            name: "trim_to",
-            kind: Written::Bytes,
-            default: Fallback::Value("64B"),
-            doc: "The size of a trimmed packet.",
-            source: "NDP §3.1: 64-byte headers",
-            acts: &[Needs::Is("trimming", &["true"])],
+        param! {
+            "ecn_last_hop" = "true": Written::Flag,
+            "With ecn_min: whether queues before hosts mark too; receivers that grant credit do not need these marks.",
+            "htsim_uec: off on the switches' down links to hosts where receivers hand out credit"
         },
-        Param {
-            name: "return_to_sender",
-            kind: Written::Flag,
-            default: Fallback::Value("false"),
-            doc: "Whether a data packet's header that does not fit at a switch goes back to its sender instead of being dropped. One that does not fit on its way back is dropped.",
-            source: "NDP §3.2.4: return-to-sender; optional here",
-            acts: ALWAYS,
+        param! {
+            "trim_to" = "64B": Written::Bytes,
+            "The size of a trimmed packet.",
+            "NDP §3.1: 64-byte headers"; acts &[Needs::Is("trimming", &["true"])]
         },
-        Param {
-            name: "service",
-            kind: Written::Choice(&["weighted", "strict"]),
-            default: Fallback::Value("weighted"),
-            doc: "While both queues hold packets: this many headers by `weight`, then one data packet; or headers only.",
-            source: "NDP §3.1: weighted round robin; csg-htsim: strict",
-            acts: ALWAYS,
+        param! {
+            "return_to_sender" = "false": Written::Flag,
+            "Whether a data packet's header that does not fit at a switch goes back to its sender instead of being dropped. One that does not fit on its way back is dropped.",
+            "NDP §3.2.4: return-to-sender; optional here"
         },
-        Param {
-            name: "weight",
-            kind: Written::Count(1),
-            default: Fallback::Value("10"),
-            doc: "With service = \"weighted\": how many headers are sent for each data packet while both wait.",
-            source: "NDP §3.1: a 10:1 ratio of headers to packets",
-            acts: &[Needs::Is("service", &["weighted"])],
+        param! {
+            "service" = "weighted": Written::Choice(&["weighted", "strict"]),
+            "While both queues hold packets: this many headers by `weight`, then one data packet; or headers only.",
+            "NDP §3.1: weighted round robin; csg-htsim: strict"
+        },
+        param! {
+            "weight" = "10": Written::Count(1),
+            "With service = \"weighted\": how many headers are sent for each data packet while both wait.",
+            "NDP §3.1: a 10:1 ratio of headers to packets"; acts &[Needs::Is("service", &["weighted"])]
         },
     ]],
     check,

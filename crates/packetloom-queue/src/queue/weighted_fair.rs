@@ -11,7 +11,7 @@ use crate::flow::FlowId;
 use crate::flow_table::FlowTable;
 use crate::packet::{Kind, Packet};
 use crate::packets::{PacketId, Packets};
-use crate::spec::{ALWAYS, Component, Fallback, Kind as Holding, Param, Registered, Values, anything};
+use crate::spec::{Component, Kind as Holding, Registered, Values, anything, param};
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
@@ -20,13 +20,10 @@ const COMPONENT: Component = Component {
     kind: "weighted-fair",
     doc: "Start-time fair queueing: flows share the link by the weights that their packets carry, or by bytes alike where these carry none (a transport's priority is the inverse of the weight). Control packets go first. When full, it drops the packet with the greatest virtual length (size over weight).",
     source: "Goyal, Vin and Cheng, SIGCOMM 1996; NUMFabric (SIGCOMM 2016) §4.1",
-    params: &[&[Param {
-        name: "capacity",
-        kind: Holding::Bytes,
-        default: Fallback::Value("1MB"),
-        doc: "How much may wait, without the packet in service.",
-        source: "packetloom: room for 666 flows with a packet each (NUMFabric's ns-3 code never fills its 450 MB)",
-        acts: ALWAYS,
+    params: &[&[param! {
+        "capacity" = "1MB": Holding::Bytes,
+        "How much may wait, without the packet in service.",
+        "packetloom: room for 666 flows with a packet each (NUMFabric's ns-3 code never fills its 450 MB)"
     }]],
     check: anything,
 };

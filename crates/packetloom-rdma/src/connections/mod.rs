@@ -12,42 +12,33 @@ pub use in_order::InOrder;
 use crate::narrow::exact;
 use crate::packet_format::PacketFormat;
 use crate::pool;
-use crate::spec::{ALWAYS, Complaint, Component, Fallback, Kind, Param, Values, anything};
+use crate::spec::{Complaint, Component, Kind, Param, Values, anything, param};
 use crate::units::Time;
 
 /// How flows get their queue pairs: a parameter of every transport of RDMA.
-pub const PARAM: Param = Param {
-    name: "connections",
-    kind: Kind::Component("queue-pairs"),
-    default: Fallback::Value("open"),
-    doc: "What a flow runs on: a queue pair that is connected already and has carried nothing (open), or one that a handshake connects (fresh). Or one left by earlier flows between the two hosts (pool), or one that all flows from one host to the other share in turn (in-order).",
-    source: "packetloom (HPCC's simulator: open)",
-    acts: ALWAYS,
+pub const PARAM: Param = param! {
+    "connections" = "open": Kind::Component("queue-pairs"),
+    "What a flow runs on: a queue pair that is connected already and has carried nothing (open), or one that a handshake connects (fresh). Or one left by earlier flows between the two hosts (pool), or one that all flows from one host to the other share in turn (in-order).",
+    "packetloom (HPCC's simulator: open)"
 };
 
 /// What a handshake goes by.
 const HANDSHAKE: &[Param] = &[
-    Param::value(
-        "message",
-        Kind::Bytes,
-        "322B",
+    param! {
+        "message" = "322B": Kind::Bytes,
         "Bytes of a REQ, REP or RTU on the wire. They go in the class of data.",
-        "InfiniBand specification: management datagrams of 256 B, in RoCEv2 behind 14 B Ethernet, 20 B IPv4, 8 B UDP, 12 B BTH and 8 B DETH, before 4 B ICRC; Linux: cma.c gives them the connection's service level",
-    ),
-    Param::value(
-        "req_timeout",
-        Kind::Time,
-        "4.608s",
+        "InfiniBand specification: management datagrams of 256 B, in RoCEv2 behind 14 B Ethernet, 20 B IPv4, 8 B UDP, 12 B BTH and 8 B DETH, before 4 B ICRC; Linux: cma.c gives them the connection's service level"
+    },
+    param! {
+        "req_timeout" = "4.608s": Kind::Time,
         "How long a REQ waits for its REP before it is sent again.",
-        "Linux: cm.c adds twice a packet's life time of 256 ms (cma.c: CMA_IBOE_PACKET_LIFETIME 16) to what the other end may take (CMA_CM_RESPONSE_TIMEOUT 20: 4.096 s)",
-    ),
-    Param::value(
-        "rep_timeout",
-        Kind::Time,
-        "4.096s",
+        "Linux: cm.c adds twice a packet's life time of 256 ms (cma.c: CMA_IBOE_PACKET_LIFETIME 16) to what the other end may take (CMA_CM_RESPONSE_TIMEOUT 20: 4.096 s)"
+    },
+    param! {
+        "rep_timeout" = "4.096s": Kind::Time,
         "How long a REP waits for the RTU, or for data, before it is sent again.",
-        "Linux: cma.c, CMA_CM_RESPONSE_TIMEOUT 20, which cm.c takes for 2^12 ms",
-    ),
+        "Linux: cma.c, CMA_CM_RESPONSE_TIMEOUT 20, which cm.c takes for 2^12 ms"
+    },
 ];
 
 /// What the parameter can be.
@@ -81,13 +72,10 @@ pub const COMPONENTS: &[Component] = &[
         kind: "in-order",
         doc: "All flows from one host to another are messages of one queue pair, which is connected already. They follow each other on the wire in the order in which they began, without waiting for acknowledgements. They share one window and one congestion control.",
         source: "InfiniBand specification vol. 1, chapters 9 and 10: a queue pair's send queue is executed in order",
-        params: &[&[Param {
-            name: "queue_pairs",
-            kind: Kind::Count(1),
-            default: Fallback::Value("1"),
-            doc: "How many queue pairs there are from a host to another; flows are dealt to them in turn. Each has its own window, congestion control and path.",
-            source: "perftest: --qp; NCCL: NCCL_IB_QPS_PER_CONNECTION, one message to each in turn",
-            acts: ALWAYS,
+        params: &[&[param! {
+            "queue_pairs" = "1": Kind::Count(1),
+            "How many queue pairs there are from a host to another; flows are dealt to them in turn. Each has its own window, congestion control and path.",
+            "perftest: --qp; NCCL: NCCL_IB_QPS_PER_CONNECTION, one message to each in turn"
         }]],
         check: check_pairs,
     },

@@ -14,7 +14,7 @@ use super::control::{AckInfo, Control, FlowPath};
 use super::header::Header;
 use super::params::{Defaults, check, core, default_of};
 use super::presets;
-use crate::spec::{ALWAYS, Complaint, Component, Fallback, Kind, Param, Value, Values};
+use crate::spec::{Complaint, Component, Kind, Param, Value, Values, param};
 use crate::units::{Rate, Time};
 use machine::{Constants, Variant};
 use mellanox::Mellanox;
@@ -24,107 +24,81 @@ use paper::Paper;
 /// DCQCN.
 pub type Dcqcn = super::Rdma<DcqcnControl>;
 
-const fn own(name: &'static str, kind: Kind, doc: &'static str, source: &'static str) -> Param {
-    Param { name, kind, default: Fallback::Absent, doc, source, acts: ALWAYS }
-}
-
 const PARAMS: &[Param] = &[
-    Param {
-        name: "variant",
-        kind: Kind::Choice(&["paper", "mellanox"]),
-        default: Fallback::Value("paper"),
-        doc: "Which state machine: the paper's, with a timer and a byte counter; or that of HPCC's and ConWeave's simulators, with three timers. It sets the defaults below.",
-        source: "DCQCN (SIGCOMM 2015) §3.1; HPCC's simulator: CC_MODE 1",
-        acts: ALWAYS,
+    param! {
+        "variant" = "paper": Kind::Choice(&["paper", "mellanox"]),
+        "Which state machine: the paper's, with a timer and a byte counter; or that of HPCC's and ConWeave's simulators, with three timers. It sets the defaults below.",
+        "DCQCN (SIGCOMM 2015) §3.1; HPCC's simulator: CC_MODE 1"
     },
-    own(
-        "cnp",
-        Kind::Choice(&["packet", "ack"]),
+    param! {
+        "cnp": Kind::Choice(&["packet", "ack"]),
         "How marks come back: in CNPs, of what cnp_per says at most one in cnp_interval; or with each marked packet's ACK. Left out: packet (paper), ack (mellanox).",
-        "DCQCN §3.1: NP; HPCC's simulator: the CNP flag",
-    ),
-    Param {
-        name: "cnp_interval",
-        kind: Kind::Time,
-        default: Fallback::Value("50us"),
-        doc: "With cnp = \"packet\": the least time between the CNPs of what cnp_per says.",
-        source: "DCQCN §3.1: N = 50 us",
-        acts: ALWAYS,
+        "DCQCN §3.1: NP; HPCC's simulator: the CNP flag"
     },
-    Param {
-        name: "cnp_per",
-        kind: Kind::Choice(&["flow", "destination", "port"]),
-        default: Fallback::Value("flow"),
-        doc: "With cnp = \"packet\": whose CNPs cnp_interval keeps apart: those of a flow (a queue pair), all of a receiver to one host, or all of a receiver, whatever its number of links. NICs differ in that.",
-        source: "DCQCN §3.1: NP, of a flow; Linux's mlx5: np_min_time_between_cnps, of the port; Lumina (SIGCOMM 2023): all three",
-        acts: ALWAYS,
+    param! {
+        "cnp_interval" = "50us": Kind::Time,
+        "With cnp = \"packet\": the least time between the CNPs of what cnp_per says.",
+        "DCQCN §3.1: N = 50 us"
     },
-    own(
-        "gain",
-        Kind::Number(0.0, 1.0),
+    param! {
+        "cnp_per" = "flow": Kind::Choice(&["flow", "destination", "port"]),
+        "With cnp = \"packet\": whose CNPs cnp_interval keeps apart: those of a flow (a queue pair), all of a receiver to one host, or all of a receiver, whatever its number of links. NICs differ in that.",
+        "DCQCN §3.1: NP, of a flow; Linux's mlx5: np_min_time_between_cnps, of the port; Lumina (SIGCOMM 2023): all three"
+    },
+    param! {
+        "gain": Kind::Number(0.0, 1.0),
         "The weight (g) with which each step updates alpha. Left out: 0.00390625, which is 1/256.",
-        "DCQCN §5: g = 1/256; HPCC's run.py: EWMA_GAIN 0.00390625",
-    ),
-    own(
-        "alpha_interval",
-        Kind::Time,
+        "DCQCN §5: g = 1/256; HPCC's run.py: EWMA_GAIN 0.00390625"
+    },
+    param! {
+        "alpha_interval": Kind::Time,
         "How long after the last CNP alpha falls (paper), or the interval at which alpha is updated (mellanox). Left out: 55us (paper), 1us (mellanox).",
-        "DCQCN §3.1: K = 55 us; HPCC's run.py: ALPHA_RESUME_INTERVAL 1",
-    ),
-    own(
-        "decrease_interval",
-        Kind::Time,
+        "DCQCN §3.1: K = 55 us; HPCC's run.py: ALPHA_RESUME_INTERVAL 1"
+    },
+    param! {
+        "decrease_interval": Kind::Time,
         "With mellanox: a rate is cut at most this often. Left out: 4us.",
-        "HPCC's run.py: RATE_DECREASE_INTERVAL 4",
-    ),
-    own(
-        "increase_interval",
-        Kind::Time,
+        "HPCC's run.py: RATE_DECREASE_INTERVAL 4"
+    },
+    param! {
+        "increase_interval": Kind::Time,
         "The time between two steps of increase. Left out: 55us (paper), 300us (mellanox).",
-        "DCQCN §5: T = 55 us; HPCC's run.py: RP_TIMER 300",
-    ),
-    own(
-        "byte_counter",
-        Kind::Bytes,
-        "With paper: the bytes sent between two steps of increase. Left out: 10MB.",
-        "DCQCN §5: B = 10 MB",
-    ),
-    own(
-        "fast_recovery",
-        Kind::Count(0),
+        "DCQCN §5: T = 55 us; HPCC's run.py: RP_TIMER 300"
+    },
+    param! {
+        "byte_counter": Kind::Bytes,
+        "With paper: the bytes sent between two steps of increase. Left out: 10MB.", "DCQCN §5: B = 10 MB"
+    },
+    param! {
+        "fast_recovery": Kind::Count(0),
         "How many steps halve the distance to the target rate before the target rises (F). Left out: 5 (paper), 1 (mellanox).",
-        "DCQCN §3.1: F = 5; HPCC's run.py: FAST_RECOVERY_TIMES 1",
-    ),
-    own(
-        "additive_increase",
-        Kind::Rate,
+        "DCQCN §3.1: F = 5; HPCC's run.py: FAST_RECOVERY_TIMES 1"
+    },
+    param! {
+        "additive_increase": Kind::Rate,
         "What each later step adds to the target (R_AI). Left out: 40Mbps (paper), 20Mbps (mellanox).",
-        "DCQCN §5, at 40 Gb/s; HPCC's run.py at 100 Gb/s: RATE_AI 20",
-    ),
-    own(
-        "hyper_increase",
-        Kind::Rate,
+        "DCQCN §5, at 40 Gb/s; HPCC's run.py at 100 Gb/s: RATE_AI 20"
+    },
+    param! {
+        "hyper_increase": Kind::Rate,
         "What each step of hyper increase adds to the target (R_HAI); with paper, i times that at the i-th such step. Left out: 400Mbps (paper), 200Mbps (mellanox).",
-        "QCN (802.1Qau), tenfold R_AI; HPCC's run.py at 100 Gb/s: RATE_HAI 200",
-    ),
-    own(
-        "min_rate",
-        Kind::Rate,
+        "QCN (802.1Qau), tenfold R_AI; HPCC's run.py at 100 Gb/s: RATE_HAI 200"
+    },
+    param! {
+        "min_rate": Kind::Rate,
         "The least rate. Left out: 40Mbps (paper), 1Gbps (mellanox).",
-        "packetloom: R_AI; HPCC's run.py: MIN_RATE 1000",
-    ),
-    own(
-        "clamp_target_rate",
-        Kind::Flag,
+        "packetloom: R_AI; HPCC's run.py: MIN_RATE 1000"
+    },
+    param! {
+        "clamp_target_rate": Kind::Flag,
         "With mellanox: a cut always takes the rate as the new target, even if there was no increase since the last cut. Left out: false.",
-        "HPCC's run.py: CLAMP_TARGET_RATE 0",
-    ),
-    own(
-        "rate_on_first_cnp",
-        Kind::Number(0.001, 1.0),
+        "HPCC's run.py: CLAMP_TARGET_RATE 0"
+    },
+    param! {
+        "rate_on_first_cnp": Kind::Number(0.001, 1.0),
         "With mellanox: the share of its rate that a flow keeps at its first CNP. Left out: 1.",
-        "HPCC's simulator: RateOnFirstCnp 1.0",
-    ),
+        "HPCC's simulator: RateOnFirstCnp 1.0"
+    },
 ];
 
 /// A flow's rate.

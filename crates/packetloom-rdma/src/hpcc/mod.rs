@@ -12,7 +12,7 @@ use super::control::{AckInfo, Control, FlowPath};
 use super::params::{Defaults, check, core, default_of};
 use super::presets;
 use crate::narrow::saturated;
-use crate::spec::{ALWAYS, Complaint, Component, Fallback, Kind, Needs, Param, Value, Values};
+use crate::spec::{Complaint, Component, Kind, Needs, Param, Value, Values, param};
 use crate::units::{Rate, Time};
 pub use int::{Hop, Hops, MOST_HOPS, Telemetry, Widths, widths};
 use pint::Code;
@@ -21,109 +21,68 @@ use pint::Code;
 pub type Hpcc = super::Rdma<HpccControl>;
 
 const PARAMS: &[Param] = &[
-    Param {
-        name: "variant",
-        kind: Kind::Choice(&["paper", "hpcc-ns3"]),
-        default: Fallback::Value("paper"),
-        doc: "Which algorithm: the paper's, which sets a window and paces it over base_rtt; or its simulator's, which sets a rate, and a window from that (variable_window).",
-        source: "HPCC (SIGCOMM 2019) §3, algorithm 1; HPCC's simulator: CC_MODE 3",
-        acts: ALWAYS,
+    param! {
+        "variant" = "paper": Kind::Choice(&["paper", "hpcc-ns3"]),
+        "Which algorithm: the paper's, which sets a window and paces it over base_rtt; or its simulator's, which sets a rate, and a window from that (variable_window).",
+        "HPCC (SIGCOMM 2019) §3, algorithm 1; HPCC's simulator: CC_MODE 3"
     },
-    Param {
-        name: "utilisation",
-        kind: Kind::Number(0.01, 1.0),
-        default: Fallback::Value("0.95"),
-        doc: "The target utilisation of each link (eta).",
-        source: "HPCC (SIGCOMM 2019) §5.1: 95 %",
-        acts: ALWAYS,
+    param! {
+        "utilisation" = "0.95": Kind::Number(0.01, 1.0),
+        "The target utilisation of each link (eta).", "HPCC (SIGCOMM 2019) §5.1: 95 %"
     },
-    Param {
-        name: "max_stage",
-        kind: Kind::Count(0),
-        default: Fallback::Absent,
-        doc: "After this many round trips of additive increase comes a multiplicative one. Left out: 5 (paper), 0 (hpcc-ns3).",
-        source: "HPCC (SIGCOMM 2019) §5.1: maxStage 5; its run.py: MI_THRESH 0",
-        acts: ALWAYS,
+    param! {
+        "max_stage": Kind::Count(0),
+        "After this many round trips of additive increase comes a multiplicative one. Left out: 5 (paper), 0 (hpcc-ns3).",
+        "HPCC (SIGCOMM 2019) §5.1: maxStage 5; its run.py: MI_THRESH 0"
     },
-    Param {
-        name: "additive_bytes",
-        kind: Kind::Bytes,
-        default: Fallback::Absent,
-        doc: "With paper: what each step adds to the window (W_AI). Left out: 80B.",
-        source: "HPCC (SIGCOMM 2019) §5.1: W_AI 80 B",
-        acts: ALWAYS,
+    param! {
+        "additive_bytes": Kind::Bytes,
+        "With paper: what each step adds to the window (W_AI). Left out: 80B.",
+        "HPCC (SIGCOMM 2019) §5.1: W_AI 80 B"
     },
-    Param {
-        name: "additive_increase",
-        kind: Kind::Rate,
-        default: Fallback::Absent,
-        doc: "With hpcc-ns3: what each step adds to the rate. Left out: 50Mbps.",
-        source: "HPCC's simulator, config.txt: RATE_AI 50",
-        acts: ALWAYS,
+    param! {
+        "additive_increase": Kind::Rate,
+        "With hpcc-ns3: what each step adds to the rate. Left out: 50Mbps.",
+        "HPCC's simulator, config.txt: RATE_AI 50"
     },
-    Param {
-        name: "min_rate",
-        kind: Kind::Rate,
-        default: Fallback::Value("1Gbps"),
-        doc: "The least rate, or the least window over base_rtt.",
-        source: "HPCC's run.py: MIN_RATE 1000",
-        acts: ALWAYS,
+    param! {
+        "min_rate" = "1Gbps": Kind::Rate,
+        "The least rate, or the least window over base_rtt.", "HPCC's run.py: MIN_RATE 1000"
     },
-    Param {
-        name: "fast_react",
-        kind: Kind::Flag,
-        default: Fallback::Value("true"),
-        doc: "React to every acknowledgement, relative to the reference of the last round trip; otherwise to one per round trip.",
-        source: "HPCC (SIGCOMM 2019) §3.2",
-        acts: ALWAYS,
+    param! {
+        "fast_react" = "true": Kind::Flag,
+        "React to every acknowledgement, relative to the reference of the last round trip; otherwise to one per round trip.",
+        "HPCC (SIGCOMM 2019) §3.2"
     },
-    Param {
-        name: "sample_feedback",
-        kind: Kind::Flag,
-        default: Fallback::Value("false"),
-        doc: "With hpcc-ns3: within a round trip, ignore links without a queue.",
-        source: "HPCC's simulator: SAMPLE_FEEDBACK",
-        acts: ALWAYS,
+    param! {
+        "sample_feedback" = "false": Kind::Flag,
+        "With hpcc-ns3: within a round trip, ignore links without a queue.",
+        "HPCC's simulator: SAMPLE_FEEDBACK"
     },
-    Param {
-        name: "multi_rate",
-        kind: Kind::Flag,
-        default: Fallback::Value("false"),
-        doc: "With hpcc-ns3: keep a utilisation and a rate for each link of the path, and send at the lowest.",
-        source: "HPCC's simulator: MULTI_RATE (1 in its code, 0 in its config.txt and run.py)",
-        acts: ALWAYS,
+    param! {
+        "multi_rate" = "false": Kind::Flag,
+        "With hpcc-ns3: keep a utilisation and a rate for each link of the path, and send at the lowest.",
+        "HPCC's simulator: MULTI_RATE (1 in its code, 0 in its config.txt and run.py)"
     },
-    Param {
-        name: "quantise",
-        kind: Kind::Flag,
-        default: Fallback::Value("false"),
-        doc: "Cut telemetry to its bits on the wire: 24 of nanoseconds, 20 of bytes sent in units of 128 B, 17 of the queue in units of 80 B, both times int_multiple.",
-        source: "HPCC's simulator: int-header.h",
-        acts: ALWAYS,
+    param! {
+        "quantise" = "false": Kind::Flag,
+        "Cut telemetry to its bits on the wire: 24 of nanoseconds, 20 of bytes sent in units of 128 B, 17 of the queue in units of 80 B, both times int_multiple.",
+        "HPCC's simulator: int-header.h"
     },
-    Param {
-        name: "int_multiple",
-        kind: Kind::Count(1),
-        default: Fallback::Value("4"),
-        doc: "With quantise: the units' multiple.",
-        source: "HPCC's run.py at 100 Gb/s: INT_MULTI 4",
-        acts: &[Needs::Is("quantise", &["true"])],
+    param! {
+        "int_multiple" = "4": Kind::Count(1),
+        "With quantise: the units' multiple.",
+        "HPCC's run.py at 100 Gb/s: INT_MULTI 4"; acts &[Needs::Is("quantise", &["true"])]
     },
-    Param {
-        name: "pint",
-        kind: Kind::Flag,
-        default: Fallback::Value("false"),
-        doc: "With hpcc-ns3: packets carry the utilisation of their most loaded link instead of telemetry (HPCC-PINT). Switches average it over base_rtt, which must be given. Sizes are not those of telemetry then: write header = \"49B\" and ack = \"60B\", with a byte for the field (50B for two).",
-        source: "PINT (SIGCOMM 2020) §4.3; HPCC's simulator: CC_MODE 10",
-        acts: ALWAYS,
+    param! {
+        "pint" = "false": Kind::Flag,
+        "With hpcc-ns3: packets carry the utilisation of their most loaded link instead of telemetry (HPCC-PINT). Switches average it over base_rtt, which must be given. Sizes are not those of telemetry then: write header = \"49B\" and ack = \"60B\", with a byte for the field (50B for two).",
+        "PINT (SIGCOMM 2020) §4.3; HPCC's simulator: CC_MODE 10"
     },
-    Param {
-        name: "pint_base",
-        kind: Kind::Number(1.0001, 2.0),
-        default: Fallback::Value("1.05"),
-        doc: "With pint: what is carried is a power of this.",
-        source: "HPCC's simulator, config.txt: PINT_LOG_BASE 1.05",
-        acts: &[Needs::Is("pint", &["true"])],
+    param! {
+        "pint_base" = "1.05": Kind::Number(1.0001, 2.0),
+        "With pint: what is carried is a power of this.",
+        "HPCC's simulator, config.txt: PINT_LOG_BASE 1.05"; acts &[Needs::Is("pint", &["true"])]
     },
 ];
 

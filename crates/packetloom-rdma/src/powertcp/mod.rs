@@ -14,7 +14,7 @@ use super::control::{AckInfo, Control, FlowPath};
 use super::hpcc::{Hop, Hops, MOST_HOPS, widths};
 use super::params::{Defaults, check, core, default_of};
 use super::presets;
-use crate::spec::{ALWAYS, Component, Fallback, Kind, Needs, Param, Values};
+use crate::spec::{Component, Kind, Needs, Param, Values, param};
 use crate::units::{Rate, Time};
 use packetloom_transport::FixedRate;
 use power::{Law, Powered, Settings, check_variant, fixed_rates, seconds};
@@ -24,74 +24,50 @@ pub use theta::ThetaPowerTcp;
 /// PowerTCP with telemetry.
 pub type PowerTcp = super::Rdma<PowerControl>;
 
-const VARIANT: Param = Param {
-    name: "variant",
-    kind: Kind::Choice(&["paper", "ns3-datacenter"]),
-    default: Fallback::Value("paper"),
-    doc: "Which control law: the paper's, which sets a window from that of a round trip ago; or its authors' simulator's, which sets a rate from that of the last round trip.",
-    source: "PowerTCP (NSDI 2022), algorithm 1; inet-tub/ns3-datacenter: UpdateRatePower",
-    acts: ALWAYS,
+const VARIANT: Param = param! {
+    "variant" = "paper": Kind::Choice(&["paper", "ns3-datacenter"]),
+    "Which control law: the paper's, which sets a window from that of a round trip ago; or its authors' simulator's, which sets a rate from that of the last round trip.",
+    "PowerTCP (NSDI 2022), algorithm 1; inet-tub/ns3-datacenter: UpdateRatePower"
 };
-const FLOWS: Param = Param {
-    name: "flows",
-    kind: Kind::Count(0),
-    default: Fallback::Absent,
-    doc: "With paper: the number of flows by which the bandwidth-delay product of the host's link is divided to give what each step adds (beta). Left out: 10.",
-    source: "PowerTCP (NSDI 2022); the authors' Linux module: update_beta, expected_flows 10",
-    acts: ALWAYS,
+const FLOWS: Param = param! {
+    "flows": Kind::Count(0),
+    "With paper: the number of flows by which the bandwidth-delay product of the host's link is divided to give what each step adds (beta). Left out: 10.",
+    "PowerTCP (NSDI 2022); the authors' Linux module: update_beta, expected_flows 10"
 };
-const ADDITIVE: Param = Param {
-    name: "additive_increase",
-    kind: Kind::Rate,
-    default: Fallback::Absent,
-    doc: "With ns3-datacenter: what each step adds to the rate. Left out: 150Mbps.",
-    source: "inet-tub/ns3-datacenter: UpdateRatePower",
-    acts: ALWAYS,
+const ADDITIVE: Param = param! {
+    "additive_increase": Kind::Rate,
+    "With ns3-datacenter: what each step adds to the rate. Left out: 150Mbps.",
+    "inet-tub/ns3-datacenter: UpdateRatePower"
 };
-const MIN_RATE: Param = Param {
-    name: "min_rate",
-    kind: Kind::Rate,
-    default: Fallback::Value("100Mbps"),
-    doc: "The least rate, or the least window over base_rtt.",
-    source: "inet-tub/ns3-datacenter, examples/PowerTCP: MIN_RATE 100Mb/s",
-    acts: ALWAYS,
+const MIN_RATE: Param = param! {
+    "min_rate" = "100Mbps": Kind::Rate,
+    "The least rate, or the least window over base_rtt.",
+    "inet-tub/ns3-datacenter, examples/PowerTCP: MIN_RATE 100Mb/s"
 };
 const PARAMS: &[Param] = &[
     VARIANT,
-    Param {
-        name: "gamma",
-        kind: Kind::Number(0.01, 1.0),
-        default: Fallback::Absent,
-        doc: "The weight of the value that the power gives; the rest is that of the previous window or rate. Left out: 0.9.",
-        source: "PowerTCP (NSDI 2022); the authors' Linux module: gamma 921 of 1024; inet-tub/ns3-datacenter: 0.9",
-        acts: ALWAYS,
+    param! {
+        "gamma": Kind::Number(0.01, 1.0),
+        "The weight of the value that the power gives; the rest is that of the previous window or rate. Left out: 0.9.",
+        "PowerTCP (NSDI 2022); the authors' Linux module: gamma 921 of 1024; inet-tub/ns3-datacenter: 0.9"
     },
     FLOWS,
     ADDITIVE,
-    Param {
-        name: "utilisation",
-        kind: Kind::Number(0.01, 1.0),
-        default: Fallback::Absent,
-        doc: "With ns3-datacenter: the target utilisation of each link (eta). Left out: 0.95.",
-        source: "inet-tub/ns3-datacenter, examples/PowerTCP: U_TARGET 0.95",
-        acts: ALWAYS,
+    param! {
+        "utilisation": Kind::Number(0.01, 1.0),
+        "With ns3-datacenter: the target utilisation of each link (eta). Left out: 0.95.",
+        "inet-tub/ns3-datacenter, examples/PowerTCP: U_TARGET 0.95"
     },
     MIN_RATE,
-    Param {
-        name: "quantise",
-        kind: Kind::Flag,
-        default: Fallback::Value("false"),
-        doc: "Cut telemetry to its bits on the wire: 24 of nanoseconds, 20 of bytes in units of 128 B, 17 of the queue in units of 80 B, both times int_multiple.",
-        source: "inet-tub/ns3-datacenter: int-header.h",
-        acts: ALWAYS,
+    param! {
+        "quantise" = "false": Kind::Flag,
+        "Cut telemetry to its bits on the wire: 24 of nanoseconds, 20 of bytes in units of 128 B, 17 of the queue in units of 80 B, both times int_multiple.",
+        "inet-tub/ns3-datacenter: int-header.h"
     },
-    Param {
-        name: "int_multiple",
-        kind: Kind::Count(1),
-        default: Fallback::Value("1"),
-        doc: "With quantise: the units' multiple.",
-        source: "inet-tub/ns3-datacenter, examples/PowerTCP: INT_MULTI 1",
-        acts: &[Needs::Is("quantise", &["true"])],
+    param! {
+        "int_multiple" = "1": Kind::Count(1),
+        "With quantise: the units' multiple.",
+        "inet-tub/ns3-datacenter, examples/PowerTCP: INT_MULTI 1"; acts &[Needs::Is("quantise", &["true"])]
     },
 ];
 

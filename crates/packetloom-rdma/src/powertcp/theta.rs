@@ -6,7 +6,7 @@ use super::super::presets;
 use super::power::{Law, Powered, Settings, check_variant, fixed_rates, seconds};
 use super::{ADDITIVE, FLOWS, MIN_RATE, VARIANT};
 use crate::narrow::saturated;
-use crate::spec::{ALWAYS, Component, Fallback, Kind, Param, Values};
+use crate::spec::{Component, Kind, Param, Values, param};
 use crate::units::{Rate, Time};
 use packetloom_transport::FixedRate;
 
@@ -15,13 +15,10 @@ pub type ThetaPowerTcp = super::super::Rdma<ThetaControl>;
 
 const PARAMS: &[Param] = &[
     VARIANT,
-    Param {
-        name: "gamma",
-        kind: Kind::Number(0.01, 1.0),
-        default: Fallback::Absent,
-        doc: "The weight of the value that the power gives; the rest is that of the previous window or rate. Left out: 0.9 (paper), 0.7 (ns3-datacenter).",
-        source: "PowerTCP (NSDI 2022); the authors' Linux module: gamma 921 of 1024; inet-tub/ns3-datacenter: 0.7",
-        acts: ALWAYS,
+    param! {
+        "gamma": Kind::Number(0.01, 1.0),
+        "The weight of the value that the power gives; the rest is that of the previous window or rate. Left out: 0.9 (paper), 0.7 (ns3-datacenter).",
+        "PowerTCP (NSDI 2022); the authors' Linux module: gamma 921 of 1024; inet-tub/ns3-datacenter: 0.7"
     },
     FLOWS,
     ADDITIVE,

@@ -13,7 +13,7 @@ use super::hpcc::{Hop, Hops, MOST_HOPS, Telemetry};
 use super::params::{DATA_CLASS, Defaults, check, core, default_of};
 use crate::engine::{Leaving, Moment, PathNeeds, PortAgent, PortInfo};
 use crate::packet::Packet;
-use crate::spec::{Component, Fallback, Kind, Needs, Param, Values};
+use crate::spec::{Component, Kind, Needs, Param, Values, param};
 use crate::units::{Rate, Time};
 use crate::user_class::{Code, Exception, Method, PLACE, Role, named, signed};
 use crate::user_class::{ControlError, SchemeError};
@@ -38,21 +38,15 @@ const MARKED: &[Needs] =
     &[Needs::That(|site| goes_by_marks(site.own), "the class does not go by marks (ecn = True)")];
 
 const CNP: &[Param] = &[
-    Param {
-        name: "cnp",
-        kind: Kind::Choice(&["ack", "packet"]),
-        default: Fallback::Value("ack"),
-        doc: "If the class uses marks: how they come back, with each marked packet's ACK, or in CNPs, at most one per flow and cnp_interval.",
-        source: "HPCC's simulator: the CNP flag; DCQCN (SIGCOMM 2015) §3.1: NP",
-        acts: MARKED,
+    param! {
+        "cnp" = "ack": Kind::Choice(&["ack", "packet"]),
+        "If the class uses marks: how they come back, with each marked packet's ACK, or in CNPs, at most one per flow and cnp_interval.",
+        "HPCC's simulator: the CNP flag; DCQCN (SIGCOMM 2015) §3.1: NP"; acts MARKED
     },
-    Param {
-        name: "cnp_interval",
-        kind: Kind::Time,
-        default: Fallback::Value("50us"),
-        doc: "With cnp = \"packet\": the least time between a flow's CNPs.",
-        source: "DCQCN §3.1: N = 50 us",
-        acts: &[MARKED[0], Needs::Is("cnp", &["packet"])],
+    param! {
+        "cnp_interval" = "50us": Kind::Time,
+        "With cnp = \"packet\": the least time between a flow's CNPs.",
+        "DCQCN §3.1: N = 50 us"; acts &[MARKED[0], Needs::Is("cnp", &["packet"])]
     },
 ];
 

@@ -7,7 +7,7 @@ use crate::narrow::{exact, saturated};
 use crate::packet::{Kind, Packet};
 use crate::packet_format::{self, PacketFormat};
 use crate::priority;
-use crate::spec::{ALWAYS, Complaint, Fallback, Kind as Holds, Param, Values};
+use crate::spec::{Complaint, Kind as Holds, Param, Values, param};
 use crate::topology::Topology;
 use crate::units::Time;
 use packetloom_transport::ways;
@@ -28,7 +28,7 @@ const fn number(
     source: &'static str,
 ) -> Param {
     let kind = Holds::Number(least, most);
-    Param { name, kind, default: Fallback::Value(default), doc, source, acts: ALWAYS }
+    param! { name = default: kind, doc, source }
 }
 
 const fn count(
@@ -38,18 +38,15 @@ const fn count(
     doc: &'static str,
     source: &'static str,
 ) -> Param {
-    Param { name, kind: Holds::Count(least), default: Fallback::Value(default), doc, source, acts: ALWAYS }
+    param! { name = default: Holds::Count(least), doc, source }
 }
 
 /// All of them.
 pub const PARAMS: &[Param] = &[
-    Param {
-        name: "variant",
-        kind: Holds::Choice(&["paper", "yapsdc"]),
-        default: Fallback::Value("paper"),
-        doc: "The paper's packets and levels, or those of the authors' simulator. There every data packet is sent at full size, and its class depends on its flow's size in powers of 7 packets rather than on the token. A sender uses its oldest token, unless a later one has both a better level and less left of its flow.",
-        source: "dcPIM (SIGCOMM 2022); Terabit-Ethernet/dcPIM, simulator/: PimFlow::send, DCExpParams::packet_priority, PimTokenComparator",
-        acts: ALWAYS,
+    param! {
+        "variant" = "paper": Holds::Choice(&["paper", "yapsdc"]),
+        "The paper's packets and levels, or those of the authors' simulator. There every data packet is sent at full size, and its class depends on its flow's size in powers of 7 packets rather than on the token. A sender uses its oldest token, unless a later one has both a better level and less left of its flow.",
+        "dcPIM (SIGCOMM 2022); Terabit-Ethernet/dcPIM, simulator/: PimFlow::send, DCExpParams::packet_priority, PimTokenComparator"
     },
     packet_format::MSS,
     packet_format::HEADER,
@@ -89,13 +86,10 @@ pub const PARAMS: &[Param] = &[
         "In how many first rounds of a matching hosts choose the flows with the least left; in the others, any.",
         "dcPIM (SIGCOMM 2022); the authors' simulator: pim_select_min_iters, whose rounds count from 1",
     ),
-    Param {
-        name: "bdp",
-        kind: Holds::Count(1),
-        default: Fallback::Absent,
-        doc: "A bandwidth-delay product in full packets, which the parameters below are in. Left out: what a host's link carries in a full packet's time to the host that is farthest away, and another's time back.",
-        source: "the authors' simulator: LeafSpineTopology::set_up_parameter",
-        acts: ALWAYS,
+    param! {
+        "bdp": Holds::Count(1),
+        "A bandwidth-delay product in full packets, which the parameters below are in. Left out: what a host's link carries in a full packet's time to the host that is farthest away, and another's time back.",
+        "the authors' simulator: LeafSpineTopology::set_up_parameter"
     },
     number(
         "short",
@@ -125,13 +119,10 @@ pub const PARAMS: &[Param] = &[
         "Once each missing packet of a flow has had a token, those that are still missing after the time of this many BDPs are asked for again.",
         "the authors' simulator: token_resend_timeout",
     ),
-    Param {
-        name: "retry",
-        kind: Holds::Time,
-        default: Fallback::Value("1ms"),
-        doc: "A sender that has heard nothing of a flow for this long announces it again.",
-        source: "packetloom: the authors' simulator loses no announcements",
-        acts: ALWAYS,
+    param! {
+        "retry" = "1ms": Holds::Time,
+        "A sender that has heard nothing of a flow for this long announces it again.",
+        "packetloom: the authors' simulator loses no announcements"
     },
 ];
 

@@ -8,7 +8,7 @@ use crate::packet_format;
 use crate::priority;
 use crate::queue;
 use crate::random::Stream;
-use crate::spec::{ALWAYS, Complaint, Fallback, Kind as Holds, Needs, Param, Values};
+use crate::spec::{Complaint, Fallback, Kind as Holds, Needs, Param, Values, param};
 use crate::topology::{Link, Topology};
 use crate::units::{Rate, Time};
 use packetloom_transport::ways;
@@ -52,18 +52,15 @@ impl Variant {
 }
 
 const fn optional_share(name: &'static str, least: f64, doc: &'static str, source: &'static str) -> Param {
-    Param::optional(name, Holds::Number(least, 1.0), doc, source)
+    param! { name: Holds::Number(least, 1.0), doc, source }
 }
 
 /// All of them.
 pub const PARAMS: &[Param] = &[
-    Param {
-        name: "variant",
-        kind: Holds::Choice(&["paper", "fat-tree", "class", "nwsim"]),
-        default: Fallback::Value("paper"),
-        doc: "Whose constants hold: the paper's, those of its authors' fat tree, the defaults of their simulator, or those by which SIRD's authors compare. It sets the defaults of alpha, w_init, target_loss, credit_spread and retry.",
-        source: "ExpressPass (SIGCOMM 2017); the authors' ns-2 (kaist-ina/ns2-xpass); SIRD's (dalehuangzihan/SIRD-Simulator)",
-        acts: ALWAYS,
+    param! {
+        "variant" = "paper": Holds::Choice(&["paper", "fat-tree", "class", "nwsim"]),
+        "Whose constants hold: the paper's, those of its authors' fat tree, the defaults of their simulator, or those by which SIRD's authors compare. It sets the defaults of alpha, w_init, target_loss, credit_spread and retry.",
+        "ExpressPass (SIGCOMM 2017); the authors' ns-2 (kaist-ina/ns2-xpass); SIRD's (dalehuangzihan/SIRD-Simulator)"
     },
     packet_format::MSS,
     Param {
@@ -76,12 +73,11 @@ pub const PARAMS: &[Param] = &[
         source: "the authors' ns-2: 84 B with preamble and gap, which are 38 B",
         ..packet_format::ACK
     },
-    Param::optional(
-        "credit_spread",
-        Holds::Bytes,
+    param! {
+        "credit_spread": Holds::Bytes,
         "Credits have up to so much more or less than ack, each drawn, so that none is dropped more often than others. Left out: 8B, 0B (class).",
-        "ExpressPass (SIGCOMM 2017) §3.1: random sizes; the authors' ns-2: 76 to 92 B; its class 84 B",
-    ),
+        "ExpressPass (SIGCOMM 2017) §3.1: random sizes; the authors' ns-2: 76 to 92 B; its class 84 B"
+    },
     optional_share(
         "alpha",
         1e-6,
@@ -94,13 +90,10 @@ pub const PARAMS: &[Param] = &[
         "The first weight of the greatest rate when the rate grows. Left out: 0.0625, 0.5 (class).",
         "ExpressPass (SIGCOMM 2017): 1/16; the authors' ns-2: w_init_",
     ),
-    Param {
-        name: "w_min",
-        kind: Holds::Number(0.0, 1.0),
-        default: Fallback::Value("0.01"),
-        doc: "The least of these weights, which each round trip with congestion halves. The most is 0.5; each one without, but for the first, adds 0.05.",
-        source: "the authors' ns-2: min_w_, credit_feedback_control",
-        acts: ALWAYS,
+    param! {
+        "w_min" = "0.01": Holds::Number(0.0, 1.0),
+        "The least of these weights, which each round trip with congestion halves. The most is 0.5; each one without, but for the first, adds 0.05.",
+        "the authors' ns-2: min_w_, credit_feedback_control"
     },
     optional_share(
         "target_loss",
@@ -108,51 +101,35 @@ pub const PARAMS: &[Param] = &[
         "The share of credits that may be lost without being held for congestion, at a rate of none; it is less in proportion to the rate. Left out: 0.1 (paper), 0.125.",
         "ExpressPass (SIGCOMM 2017): 10 %; the authors' ns-2: target_loss_scaling_",
     ),
-    Param {
-        name: "jitter",
-        kind: Holds::Number(0.0, 0.999),
-        default: Fallback::Value("0.1"),
-        doc: "The gap between two credits is drawn from so much less to so much more than the rate says.",
-        source: "the authors' ns-2: min_jitter_, max_jitter_",
-        acts: ALWAYS,
+    param! {
+        "jitter" = "0.1": Holds::Number(0.0, 0.999),
+        "The gap between two credits is drawn from so much less to so much more than the rate says.",
+        "the authors' ns-2: min_jitter_, max_jitter_"
     },
-    Param {
-        name: "ramp",
-        kind: Holds::Count(1),
-        default: Fallback::Absent,
-        doc: "A flow with fewer packets than this begins at a rate that is less in proportion. Left out: 40; with aeolus 1, so that none does.",
-        source: "the authors' ns-2: XPassAgent::recv_credit_request; with Aeolus: a port of its authors' code (kaist-ina/ns2-flexpass, xpass/flexpass.cc)",
-        acts: ALWAYS,
+    param! {
+        "ramp": Holds::Count(1),
+        "A flow with fewer packets than this begins at a rate that is less in proportion. Left out: 40; with aeolus 1, so that none does.",
+        "the authors' ns-2: XPassAgent::recv_credit_request; with Aeolus: a port of its authors' code (kaist-ina/ns2-flexpass, xpass/flexpass.cc)"
     },
-    Param {
-        name: "early_stop",
-        kind: Holds::Flag,
-        default: Fallback::Value("true"),
-        doc: "A sender stops the credits before its last packet, once a round trip brings as many as it has packets left; otherwise after it.",
-        source: "the authors' ns-2: XPassAgent::recv_credit, early credit stop",
-        acts: ALWAYS,
+    param! {
+        "early_stop" = "true": Holds::Flag,
+        "A sender stops the credits before its last packet, once a round trip brings as many as it has packets left; otherwise after it.",
+        "the authors' ns-2: XPassAgent::recv_credit, early credit stop"
     },
-    Param::optional(
-        "retry",
-        Holds::Time,
+    param! {
+        "retry": Holds::Time,
         "A request without a credit, and a word on missing data without any, are sent again after this; a sender whose credits cease asks again after 16 times as long. Left out: 100us, 100ms (class).",
-        "the authors' ns-2: retransmit_timeout_; what follows when credits cease: packetloom",
-    ),
-    Param {
-        name: "aeolus",
-        kind: Holds::Flag,
-        default: Fallback::Value("false"),
-        doc: "Aeolus: a flow's first packets go before its first credit, at line rate, and a probe behind them. Queues drop these first (drop_unscheduled_above of credit-limiter); receivers acknowledge them, and credits go to those that are lost before all else.",
-        source: "Aeolus (SIGCOMM 2020), its abstract and what is known of it; a port of its authors' code (kaist-ina/ns2-flexpass, xpass/flexpass.cc)",
-        acts: ALWAYS,
+        "the authors' ns-2: retransmit_timeout_; what follows when credits cease: packetloom"
     },
-    Param {
-        name: "burst",
-        kind: Holds::Bytes,
-        default: Fallback::Absent,
-        doc: "With aeolus: how much goes before the first credit, on the wire, in whole packets. Left out: what a host's link carries in the longest base round trip of a packet and its acknowledgement.",
-        source: "Aeolus (SIGCOMM 2020): a BDP; the port has two, of a base round trip that is set",
-        acts: &[Needs::Is("aeolus", &["true"])],
+    param! {
+        "aeolus" = "false": Holds::Flag,
+        "Aeolus: a flow's first packets go before its first credit, at line rate, and a probe behind them. Queues drop these first (drop_unscheduled_above of credit-limiter); receivers acknowledge them, and credits go to those that are lost before all else.",
+        "Aeolus (SIGCOMM 2020), its abstract and what is known of it; a port of its authors' code (kaist-ina/ns2-flexpass, xpass/flexpass.cc)"
+    },
+    param! {
+        "burst": Holds::Bytes,
+        "With aeolus: how much goes before the first credit, on the wire, in whole packets. Left out: what a host's link carries in the longest base round trip of a packet and its acknowledgement.",
+        "Aeolus (SIGCOMM 2020): a BDP; the port has two, of a base round trip that is set"; acts &[Needs::Is("aeolus", &["true"])]
     },
 ];
 

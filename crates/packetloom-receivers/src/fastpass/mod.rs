@@ -17,7 +17,7 @@ use crate::engine::{Context, Report, Timer, Transport};
 use crate::flow::{Flow, FlowId, HostId};
 use crate::narrow::{exact, narrow, saturated};
 use crate::packet::{Kind, Packet};
-use crate::spec::{ALWAYS, Complaint, Component, Fallback, Kind as Holds, Param, Values};
+use crate::spec::{Complaint, Component, Kind as Holds, Param, Values, param};
 use crate::topology::Topology;
 use crate::units::Time;
 use arbiter::Arbiter;
@@ -108,66 +108,43 @@ const PARAMS: &[Param] = &[
         doc: "Bytes of a request, an allocation or an acknowledgement on the wire.",
         ..packet_format::ACK
     },
-    Param {
-        name: "arbiter",
-        kind: Holds::Count(0),
-        default: Fallback::Value("0"),
-        doc: "The host that is the arbiter. Flows may start and end there, but then share its link with its messages.",
-        source: "packetloom",
-        acts: ALWAYS,
+    param! {
+        "arbiter" = "0": Holds::Count(0),
+        "The host that is the arbiter. Flows may start and end there, but then share its link with its messages.",
+        "packetloom"
     },
-    Param {
-        name: "order",
-        kind: Holds::Choice(&["least-recent", "srjf", "ocf", "mmf"]),
-        default: Fallback::Value("least-recent"),
-        doc: "Who gets a slot first: the pair served least recently, the flow with the fewest packets left, the flow \
+    param! {
+        "order" = "least-recent": Holds::Choice(&["least-recent", "srjf", "ocf", "mmf"]),
+        "Who gets a slot first: the pair served least recently, the flow with the fewest packets left, the flow \
               that sent a request first, or the flow whose next packet has waited longest.",
-        source: "Fastpass §3.1: max-min fairness over time; it names the fewest packets left as another choice",
-        acts: ALWAYS,
+        "Fastpass §3.1: max-min fairness over time; it names the fewest packets left as another choice"
     },
-    Param {
-        name: "batch",
-        kind: Holds::Count(1),
-        default: Fallback::Value("8"),
-        doc: "How many slots (1 to 8) the arbiter allocates at once.",
-        source: "Fastpass §3.2: batches of 8 timeslots",
-        acts: ALWAYS,
+    param! {
+        "batch" = "8": Holds::Count(1),
+        "How many slots (1 to 8) the arbiter allocates at once.", "Fastpass §3.2: batches of 8 timeslots"
     },
-    Param {
-        name: "spare",
-        kind: Holds::Number(0.0, 1.0),
-        default: Fallback::Value("0.0625"),
-        doc: "How much longer a slot is than a full packet, as a fraction of it: time for packets outside of slots.",
-        source: "YAPS: 8.5 packets' time for 8 slots",
-        acts: ALWAYS,
+    param! {
+        "spare" = "0.0625": Holds::Number(0.0, 1.0),
+        "How much longer a slot is than a full packet, as a fraction of it: time for packets outside of slots.",
+        "YAPS: 8.5 packets' time for 8 slots"
     },
-    Param {
-        name: "lead",
-        kind: Holds::Time,
-        default: Fallback::Absent,
-        doc: "How long after the arbiter's decision a batch begins, by synchronised clocks; if the allocation \
+    param! {
+        "lead": Holds::Time,
+        "How long after the arbiter's decision a batch begins, by synchronised clocks; if the allocation \
               arrives later, it begins then. With 0us batches begin as allocations arrive. Left out: as long as a batch.",
-        source: "Fastpass §4: synchronised clocks; YAPS: on arrival",
-        acts: ALWAYS,
+        "Fastpass §4: synchronised clocks; YAPS: on arrival"
     },
-    Param {
-        name: "lost_after",
-        kind: Holds::Time,
-        default: Fallback::Absent,
-        doc: "How long after a flow's last slot its packets without an acknowledgement count as lost, so that it \
+    param! {
+        "lost_after": Holds::Time,
+        "How long after a flow's last slot its packets without an acknowledgement count as lost, so that it \
               requests slots for them. Left out: as long as a batch. Where that is less than a round trip, as it \
               often is above 10Gbps (a batch is 10.2us there, 1.02us at 100Gbps), requests and packets go twice: \
               write more than a round trip.",
-        source: "YAPS: a batch, which on its 10 Gb/s network is longer than a round trip",
-        acts: ALWAYS,
+        "YAPS: a batch, which on its 10 Gb/s network is longer than a round trip"
     },
-    Param {
-        name: "retry",
-        kind: Holds::Time,
-        default: Fallback::Value("200us"),
-        doc: "A flow that has received nothing from the arbiter for this long sends another request.",
-        source: "packetloom",
-        acts: ALWAYS,
+    param! {
+        "retry" = "200us": Holds::Time,
+        "A flow that has received nothing from the arbiter for this long sends another request.", "packetloom"
     },
 ];
 

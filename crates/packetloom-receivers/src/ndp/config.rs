@@ -6,7 +6,7 @@ use crate::narrow::saturated;
 use crate::packet::{Kind, Packet};
 use crate::packet_format::{self, PacketFormat};
 use crate::priority;
-use crate::spec::{ALWAYS, Complaint, Fallback, Kind as Holds, Param, Values};
+use crate::spec::{Complaint, Fallback, Kind as Holds, Param, Values, param};
 use crate::units::Time;
 
 /// A sender whose packets only come back doubles its timeout for pulls so often at most.
@@ -47,61 +47,39 @@ pub const PARAMS: &[Param] = &[
         source: "NDP §3: 64-byte headers",
         ..packet_format::ACK
     },
-    Param {
-        name: "initial_window",
-        kind: Holds::Count(1),
-        default: Fallback::Value("30"),
-        doc: "Packets sent at line rate before any answer: a bandwidth-delay product with full queues.",
-        source: "NDP §6: 30 packets",
-        acts: ALWAYS,
+    param! {
+        "initial_window" = "30": Holds::Count(1),
+        "Packets sent at line rate before any answer: a bandwidth-delay product with full queues.",
+        "NDP §6: 30 packets"
     },
-    Param {
-        name: "pull_rate",
-        kind: Holds::Number(0.01, 1.0),
-        default: Fallback::Value("0.99"),
-        doc: "The share of the receiver's link that full packets, one per pull, would fill.",
-        source: "csg-htsim: 0.99",
-        acts: ALWAYS,
+    param! {
+        "pull_rate" = "0.99": Holds::Number(0.01, 1.0),
+        "The share of the receiver's link that full packets, one per pull, would fill.", "csg-htsim: 0.99"
     },
-    Param {
-        name: "pull_order",
-        kind: Holds::Choice(&["fair", "class", "shortest"]),
-        default: Fallback::Value("fair"),
-        doc: "Whom a receiver pulls from first: its connections in turn; the smallest class number, strictly; or the one with the fewest packets left to arrive.",
-        source: "NDP §3.2: a fair queue of pulls; priorities: NDP in a fat-tree §6, future work",
-        acts: ALWAYS,
+    param! {
+        "pull_order" = "fair": Holds::Choice(&["fair", "class", "shortest"]),
+        "Whom a receiver pulls from first: its connections in turn; the smallest class number, strictly; or the one with the fewest packets left to arrive.",
+        "NDP §3.2: a fair queue of pulls; priorities: NDP in a fat-tree §6, future work"
     },
-    Param {
-        name: "pull_for",
-        kind: Holds::Choice(&["each", "needed"]),
-        default: Fallback::Value("each"),
-        doc: "Pull once for each packet that arrives, whole or trimmed; or only until the sender has no packet left to send, so that the end of one flow takes no turns from others.",
-        source: "NDP §3.2: each",
-        acts: ALWAYS,
+    param! {
+        "pull_for" = "each": Holds::Choice(&["each", "needed"]),
+        "Pull once for each packet that arrives, whole or trimmed; or only until the sender has no packet left to send, so that the end of one flow takes no turns from others.",
+        "NDP §3.2: each"
     },
-    Param {
-        name: "pull_on_ack",
-        kind: Holds::Flag,
-        default: Fallback::Value("true"),
-        doc: "Whether a pull that may go at once rides on the ACK or NACK instead of in a packet of its own.",
-        source: "csg-htsim",
-        acts: ALWAYS,
+    param! {
+        "pull_on_ack" = "true": Holds::Flag,
+        "Whether a pull that may go at once rides on the ACK or NACK instead of in a packet of its own.",
+        "csg-htsim"
     },
-    Param {
-        name: "rto",
-        kind: Holds::Time,
-        default: Fallback::Value("1ms"),
-        doc: "A packet that is not answered for this long is sent again. A sender with nothing in flight that has received nothing for this long sends a packet without a pull (after twice as long, and so on, while what it sends comes back). So write more than a receiver takes to pull once from each of its flows: in an incast of 400 flows at 10Gbps that is 3ms.",
-        source: "packetloom: well above what full queues on a path take; csg-htsim has no timer for pulls",
-        acts: ALWAYS,
+    param! {
+        "rto" = "1ms": Holds::Time,
+        "A packet that is not answered for this long is sent again. A sender with nothing in flight that has received nothing for this long sends a packet without a pull (after twice as long, and so on, while what it sends comes back). So write more than a receiver takes to pull once from each of its flows: in an incast of 400 flows at 10Gbps that is 3ms.",
+        "packetloom: well above what full queues on a path take; csg-htsim has no timer for pulls"
     },
-    Param {
-        name: "aeolus",
-        kind: Holds::Flag,
-        default: Fallback::Value("false"),
-        doc: "Aeolus, for switches that do not trim: queues drop packets of the first window before others (aqm = \"selective-drop\" of egress). A probe follows them, and for each that is missing when it comes a pull is owed.",
-        source: "Aeolus (SIGCOMM 2020), its abstract and what is known of it; that the probe alone tells of losses, as packets take many paths, and that earlier pulls in vain are void then: packetloom",
-        acts: ALWAYS,
+    param! {
+        "aeolus" = "false": Holds::Flag,
+        "Aeolus, for switches that do not trim: queues drop packets of the first window before others (aqm = \"selective-drop\" of egress). A probe follows them, and for each that is missing when it comes a pull is owed.",
+        "Aeolus (SIGCOMM 2020), its abstract and what is known of it; that the probe alone tells of losses, as packets take many paths, and that earlier pulls in vain are void then: packetloom"
     },
 ];
 

@@ -6,7 +6,7 @@ use crate::narrow::saturated;
 use crate::packet::{Kind, Packet};
 use crate::packet_format::{self, PacketFormat};
 use crate::priority;
-use crate::spec::{ALWAYS, Complaint, Fallback, Kind as Holds, Param, Values};
+use crate::spec::{Complaint, Kind as Holds, Param, Values, param};
 use crate::units::Time;
 
 /// All of them.
@@ -14,61 +14,40 @@ pub const PARAMS: &[Param] = &[
     packet_format::MSS,
     packet_format::HEADER,
     packet_format::ACK,
-    Param {
-        name: "free_tokens",
-        kind: Holds::Count(0),
-        default: Fallback::Value("8"),
-        doc: "A flow of this many packets at most sends them without a token from its receiver.",
-        source: "YAPS: capability_initial 8; pHost §3.2: a bandwidth-delay product",
-        acts: ALWAYS,
+    param! {
+        "free_tokens" = "8": Holds::Count(0),
+        "A flow of this many packets at most sends them without a token from its receiver.",
+        "YAPS: capability_initial 8; pHost §3.2: a bandwidth-delay product"
     },
-    Param {
-        name: "short_first",
-        kind: Holds::Flag,
-        default: Fallback::Value("true"),
-        doc: "Whether the packets of such flows go before those of longer ones in switches that schedule by a packet's priority (queue = \"pfabric\").",
-        source: "YAPS: capability_third_level; pHost §3.2: packets that are sent for free tokens have a higher priority",
-        acts: ALWAYS,
+    param! {
+        "short_first" = "true": Holds::Flag,
+        "Whether the packets of such flows go before those of longer ones in switches that schedule by a packet's priority (queue = \"pfabric\").",
+        "YAPS: capability_third_level; pHost §3.2: packets that are sent for free tokens have a higher priority"
     },
-    Param {
-        name: "window",
-        kind: Holds::Count(1),
-        default: Fallback::Value("8"),
-        doc: "A flow may have at most this many tokens beyond the last one for which data arrived.",
-        source: "YAPS: capability_window 8",
-        acts: ALWAYS,
+    param! {
+        "window" = "8": Holds::Count(1),
+        "A flow may have at most this many tokens beyond the last one for which data arrived.",
+        "YAPS: capability_window 8"
     },
-    Param {
-        name: "expiry",
-        kind: Holds::Number(0.1, 1000.0),
-        default: Fallback::Value("1.5"),
-        doc: "A token is valid for the time of this many full packets; free ones for as long after all of them could be sent.",
-        source: "YAPS: capability_timeout 1.5; pHost §3.3",
-        acts: ALWAYS,
+    param! {
+        "expiry" = "1.5": Holds::Number(0.1, 1000.0),
+        "A token is valid for the time of this many full packets; free ones for as long after all of them could be sent.",
+        "YAPS: capability_timeout 1.5; pHost §3.3"
     },
-    Param {
-        name: "window_timeout",
-        kind: Holds::Number(1.0, 10_000.0),
-        default: Fallback::Value("25"),
-        doc: "A flow whose tokens are that far ahead gets new ones when the last was sent this many packet times ago, because its sender does not answer.",
-        source: "YAPS: capability_window_timeout 25",
-        acts: ALWAYS,
+    param! {
+        "window_timeout" = "25": Holds::Number(1.0, 10_000.0),
+        "A flow whose tokens are that far ahead gets new ones when the last was sent this many packet times ago, because its sender does not answer.",
+        "YAPS: capability_window_timeout 25"
     },
-    Param {
-        name: "resend_timeout",
-        kind: Holds::Number(1.0, 10_000.0),
-        default: Fallback::Value("9"),
-        doc: "Once each missing packet has had a token for this many packet times, those that are still missing get new ones.",
-        source: "YAPS: capability_resend_timeout 9",
-        acts: ALWAYS,
+    param! {
+        "resend_timeout" = "9": Holds::Number(1.0, 10_000.0),
+        "Once each missing packet has had a token for this many packet times, those that are still missing get new ones.",
+        "YAPS: capability_resend_timeout 9"
     },
-    Param {
-        name: "retry",
-        kind: Holds::Time,
-        default: Fallback::Value("1ms"),
-        doc: "A sender that has received nothing for this long repeats its request.",
-        source: "packetloom: YAPS loses no requests",
-        acts: ALWAYS,
+    param! {
+        "retry" = "1ms": Holds::Time,
+        "A sender that has received nothing for this long repeats its request.",
+        "packetloom: YAPS loses no requests"
     },
 ];
 

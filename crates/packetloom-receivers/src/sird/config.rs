@@ -7,7 +7,7 @@ use crate::narrow::{exact, saturated};
 use crate::packet::{Kind, Packet};
 use crate::packet_format;
 use crate::priority;
-use crate::spec::{ALWAYS, Complaint, Fallback, Kind as Holds, Param, Values};
+use crate::spec::{Complaint, Fallback, Kind as Holds, Param, Values, param};
 use crate::topology::{Link, Topology};
 use crate::units::{Rate, Time};
 use packetloom_transport::ways;
@@ -46,18 +46,15 @@ const fn number(
     source: &'static str,
 ) -> Param {
     let kind = Holds::Number(least, most);
-    Param { name, kind, default: Fallback::Value(default), doc, source, acts: ALWAYS }
+    param! { name = default: kind, doc, source }
 }
 
 /// All of them.
 pub const PARAMS: &[Param] = &[
-    Param {
-        name: "variant",
-        kind: Holds::Choice(&["paper", "nwsim"]),
-        default: Fallback::Value("paper"),
-        doc: "The paper's hosts, which act at once, or those of the authors' simulator, which act once a poll. It sets the defaults of bdp, sender_mark and poll.",
-        source: "SIRD (NSDI 2025); the authors' ns-2: r2p2-cc-hybrid.cc",
-        acts: ALWAYS,
+    param! {
+        "variant" = "paper": Holds::Choice(&["paper", "nwsim"]),
+        "The paper's hosts, which act at once, or those of the authors' simulator, which act once a poll. It sets the defaults of bdp, sender_mark and poll.",
+        "SIRD (NSDI 2025); the authors' ns-2: r2p2-cc-hybrid.cc"
     },
     Param {
         default: Fallback::Value("1458B"),
@@ -75,13 +72,10 @@ pub const PARAMS: &[Param] = &[
         source: "the authors' ns-2: 4 B of payload and 42 of header, Ethernet's least payload",
         ..packet_format::ACK
     },
-    Param {
-        name: "bdp",
-        kind: Holds::Bytes,
-        default: Fallback::Absent,
-        doc: "What a sender may hold of a receiver's credit at most, on the wire; what is in BDPs below is in this. Left out: what a host's link carries in the longest base round trip of a full packet and its credit (paper), in 8 us (nwsim: 100000B at 100 Gb/s).",
-        source: "SIRD (NSDI 2025): 1 BDP; the authors' ns-2: r2p2_elet_srpb 100000",
-        acts: ALWAYS,
+    param! {
+        "bdp": Holds::Bytes,
+        "What a sender may hold of a receiver's credit at most, on the wire; what is in BDPs below is in this. Left out: what a host's link carries in the longest base round trip of a full packet and its credit (paper), in 8 us (nwsim: 100000B at 100 Gb/s).",
+        "SIRD (NSDI 2025): 1 BDP; the authors' ns-2: r2p2_elet_srpb 100000"
     },
     number(
         "budget",
@@ -90,13 +84,10 @@ pub const PARAMS: &[Param] = &[
         "A receiver's credit to all senders together, in BDPs (B).",
         "SIRD (NSDI 2025): 1.5 BDP; the authors' ns-2: budget_bytes 150000",
     ),
-    Param {
-        name: "sender_mark",
-        kind: Holds::Number(0.0, 1e4),
-        default: Fallback::Absent,
-        doc: "A sender with two messages or more marks its data while it holds more credit than this that it has not spent, from all receivers, in BDPs (SThr). Left out: 0.5 (paper), 0.48114 (nwsim: 33 packets of 1458 B).",
-        source: "SIRD (NSDI 2025): 0.5 BDP; the authors' ns-2: r2p2_sender_ecn_threshold 33, get_granted_bytes_queue_len",
-        acts: ALWAYS,
+    param! {
+        "sender_mark": Holds::Number(0.0, 1e4),
+        "A sender with two messages or more marks its data while it holds more credit than this that it has not spent, from all receivers, in BDPs (SThr). Left out: 0.5 (paper), 0.48114 (nwsim: 33 packets of 1458 B).",
+        "SIRD (NSDI 2025): 0.5 BDP; the authors' ns-2: r2p2_sender_ecn_threshold 33, get_granted_bytes_queue_len"
     },
     number(
         "unscheduled",
@@ -126,21 +117,15 @@ pub const PARAMS: &[Param] = &[
         "The least window by the network's marks, in BDPs.",
         "the authors' ns-2: r2p2_ecn_min_mul_nw",
     ),
-    Param {
-        name: "ecn",
-        kind: Holds::Flag,
-        default: Fallback::Value("true"),
-        doc: "Whether switches may mark its packets. Its authors have ports between switches mark above 1.25 BDP, and those to hosts not at all: the queue is \"classes\" with port_marks = \"between-switches\".",
-        source: "SIRD (NSDI 2025): NThr; the authors' ns-2: r2p2_ecn_threshold_min 82, r2p2_ecn_at_core",
-        acts: ALWAYS,
+    param! {
+        "ecn" = "true": Holds::Flag,
+        "Whether switches may mark its packets. Its authors have ports between switches mark above 1.25 BDP, and those to hosts not at all: the queue is \"classes\" with port_marks = \"between-switches\".",
+        "SIRD (NSDI 2025): NThr; the authors' ns-2: r2p2_ecn_threshold_min 82, r2p2_ecn_at_core"
     },
-    Param {
-        name: "receiver_policy",
-        kind: Holds::Choice(&["srpt", "round-robin"]),
-        default: Fallback::Value("srpt"),
-        doc: "Which message gets the next credit: the one with the least to come, or each in turn.",
-        source: "the authors' ns-2: r2p2_elet_receiver_policy 3, 0",
-        acts: ALWAYS,
+    param! {
+        "receiver_policy" = "srpt": Holds::Choice(&["srpt", "round-robin"]),
+        "Which message gets the next credit: the one with the least to come, or each in turn.",
+        "the authors' ns-2: r2p2_elet_receiver_policy 3, 0"
     },
     number(
         "sender_srpt",
@@ -149,29 +134,20 @@ pub const PARAMS: &[Param] = &[
         "This share of a sender's link goes to the receiver with the shortest message, the rest to all for which there is credit alike.",
         "the authors' ns-2: r2p2_sender_policy_ratio",
     ),
-    Param {
-        name: "priorities",
-        kind: Holds::Count(1),
-        default: Fallback::Value("2"),
-        doc: "With 2, credit, requests and what was not asked for have class 0, other data class 1, for a queue of strict classes; with 1, everything has class 0.",
-        source: "SIRD (NSDI 2025): two at most; the authors' ns-2: r2p2_hybrid_in_network_prios",
-        acts: ALWAYS,
+    param! {
+        "priorities" = "2": Holds::Count(1),
+        "With 2, credit, requests and what was not asked for have class 0, other data class 1, for a queue of strict classes; with 1, everything has class 0.",
+        "SIRD (NSDI 2025): two at most; the authors' ns-2: r2p2_hybrid_in_network_prios"
     },
-    Param {
-        name: "poll",
-        kind: Holds::Time,
-        default: Fallback::Absent,
-        doc: "A host acts only at multiples of this since the first packet or message there. It then sends one packet if its link has one and a half polls' work at most, and one credit if the data called for has one and a half polls' work at most. Left out: \"0s\", it acts at once (paper), the time of 375 B on its link (nwsim: 30 ns at 100 Gb/s).",
-        source: "the authors' ns-2: POLL_INTERVAL 3 ns at 1 Tb/s, send_data, send_grants_srpt_msg",
-        acts: ALWAYS,
+    param! {
+        "poll": Holds::Time,
+        "A host acts only at multiples of this since the first packet or message there. It then sends one packet if its link has one and a half polls' work at most, and one credit if the data called for has one and a half polls' work at most. Left out: \"0s\", it acts at once (paper), the time of 375 B on its link (nwsim: 30 ns at 100 Gb/s).",
+        "the authors' ns-2: POLL_INTERVAL 3 ns at 1 Tb/s, send_data, send_grants_srpt_msg"
     },
-    Param {
-        name: "resend_after",
-        kind: Holds::Time,
-        default: Fallback::Value("1ms"),
-        doc: "A receiver to which nothing has come of a message for this long, although credit for it is outstanding, has its sender send again what is missing. The credit of what was lost serves for that. A sender does not send again what left it, after a pause, in the last half of this time. One that has heard nothing for twice as long asks. After each request that brings nothing new the wait doubles, up to 16 times.",
-        source: "SIRD: a receiver's timeouts, credit of lost packets reclaimed (known, not read again); the authors' ns-2 loses nothing and has no recovery; the times: packetloom, as Homa's",
-        acts: ALWAYS,
+    param! {
+        "resend_after" = "1ms": Holds::Time,
+        "A receiver to which nothing has come of a message for this long, although credit for it is outstanding, has its sender send again what is missing. The credit of what was lost serves for that. A sender does not send again what left it, after a pause, in the last half of this time. One that has heard nothing for twice as long asks. After each request that brings nothing new the wait doubles, up to 16 times.",
+        "SIRD: a receiver's timeouts, credit of lost packets reclaimed (known, not read again); the authors' ns-2 loses nothing and has no recovery; the times: packetloom, as Homa's"
     },
 ];
 

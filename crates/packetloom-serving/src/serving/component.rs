@@ -2,8 +2,7 @@
 
 use super::KIND;
 use super::tokens;
-use crate::spec::Fallback::{Absent, Required, Value as Default};
-use crate::spec::{ALWAYS, Complaint, Component, Kind, Needs, Param, Values};
+use crate::spec::{Complaint, Component, Kind, Needs, Param, Values, param};
 
 /// The components of requests: lengths, the model, and the pools.
 pub const COMPONENTS: &[Component] = &[tokens::FIXED, tokens::LOGNORMAL, tokens::CDF, MODEL, PREFILL, DECODE];
@@ -41,84 +40,54 @@ const SEVERAL_RANKS: &[Needs] = &[Needs::That(
     "instances of one rank have no all-reduces",
 )];
 
-const fn required(name: &'static str, kind: Kind, doc: &'static str, source: &'static str) -> Param {
-    Param { name, kind, default: Required, doc, source, acts: ALWAYS }
-}
-
 /// What requests have.
 pub const PARAMS: &[Param] = &[
-    Param {
-        name: "requests",
-        kind: Kind::Count(1),
-        default: Absent,
-        doc: "How many there are. Of a trace: how many are taken, from the first on; all if left out.",
-        source: "packetloom",
-        acts: ALWAYS,
+    param! {
+        "requests": Kind::Count(1),
+        "How many there are. Of a trace: how many are taken, from the first on; all if left out.",
+        "packetloom"
     },
-    Param {
-        name: "rate_per_second",
-        kind: Kind::Number(1e-3, 1e9),
-        default: Absent,
-        doc: "Requests per second, which come at random, independently of one another. Needed without a trace.",
-        source: "DistServe §6.1: Poisson arrivals",
-        acts: ALWAYS,
+    param! {
+        "rate_per_second": Kind::Number(1e-3, 1e9),
+        "Requests per second, which come at random, independently of one another. Needed without a trace.",
+        "DistServe §6.1: Poisson arrivals"
     },
-    Param {
-        name: "file",
-        kind: Kind::Text,
-        default: Absent,
-        doc: "A trace: a CSV file with the columns TIMESTAMP (a date and time, or seconds), ContextTokens and \
+    param! {
+        "file": Kind::Text,
+        "A trace: a CSV file with the columns TIMESTAMP (a date and time, or seconds), ContextTokens and \
                   GeneratedTokens. The first request comes at once.",
-        source: "Azure LLM inference traces 2023 and 2024",
-        acts: ALWAYS,
+        "Azure LLM inference traces 2023 and 2024"
     },
-    Param {
-        name: "speed",
-        kind: Kind::Number(1e-6, 1e6),
-        default: Default("1"),
-        doc: "The factor by which requests come faster than in the trace.",
-        source: "packetloom",
-        acts: TRACE,
+    param! {
+        "speed" = "1": Kind::Number(1e-6, 1e6),
+        "The factor by which requests come faster than in the trace.", "packetloom"; acts TRACE
     },
-    Param {
-        name: "prompt",
-        kind: Kind::Component("tokens"),
-        default: Absent,
-        doc: "How long prompts are. Needed without a trace.",
-        source: "packetloom",
-        acts: ALWAYS,
+    param! {
+        "prompt": Kind::Component("tokens"),
+        "How long prompts are. Needed without a trace.", "packetloom"
     },
-    Param {
-        name: "answer",
-        kind: Kind::Component("tokens"),
-        default: Absent,
-        doc: "How long answers are. Needed without a trace.",
-        source: "packetloom",
-        acts: ALWAYS,
+    param! {
+        "answer": Kind::Component("tokens"),
+        "How long answers are. Needed without a trace.", "packetloom"
     },
-    required(
-        "model",
-        Kind::Component("model"),
-        "The model's shape: how large keys and values are.",
-        "packetloom",
-    ),
-    required("prefill", Kind::Component("prefill"), "The pool that processes prompts.", "packetloom"),
-    required("decode", Kind::Component("decode"), "The pool that generates answers.", "packetloom"),
-    Param {
-        name: "first_token",
-        kind: Kind::Choice(&["decode", "prefill"]),
-        default: Default("decode"),
-        doc: "Which instance gives out the first token: decode, once it has the keys and values; or prefill, as soon as the prompt is processed. An answer of one token then needs no transfer.",
-        source: "decode: draft-calabria-bmwg-ai-fabric-inference-bench; prefill: Splitwise §4",
-        acts: ALWAYS,
+    param! {
+        required "model": Kind::Component("model"),
+        "The model's shape: how large keys and values are.", "packetloom"
     },
-    Param {
-        name: "all_reduce",
-        kind: Kind::Choice(&["in-times", "messages"]),
-        default: Default("in-times"),
-        doc: "How the two all-reduces of each layer among an instance's ranks are modelled. Either the times that are given include them, or they are sent as messages from each rank to each other: a reduce-scatter and an all-gather.",
-        source: "Shoeybi et al., Megatron-LM, 2019, §3: two all-reduces a layer",
-        acts: SEVERAL_RANKS,
+    param! {
+        required "prefill": Kind::Component("prefill"),
+        "The pool that processes prompts.", "packetloom"
+    },
+    param! { required "decode": Kind::Component("decode"), "The pool that generates answers.", "packetloom" },
+    param! {
+        "first_token" = "decode": Kind::Choice(&["decode", "prefill"]),
+        "Which instance gives out the first token: decode, once it has the keys and values; or prefill, as soon as the prompt is processed. An answer of one token then needs no transfer.",
+        "decode: draft-calabria-bmwg-ai-fabric-inference-bench; prefill: Splitwise §4"
+    },
+    param! {
+        "all_reduce" = "in-times": Kind::Choice(&["in-times", "messages"]),
+        "How the two all-reduces of each layer among an instance's ranks are modelled. Either the times that are given include them, or they are sent as messages from each rank to each other: a reduce-scatter and an all-gather.",
+        "Shoeybi et al., Megatron-LM, 2019, §3: two all-reduces a layer"; acts SEVERAL_RANKS
     },
 ];
 
@@ -158,29 +127,20 @@ const MODEL: Component = Component {
     doc: "A transformer's shape. A token's keys and values take 2 · layers · kv_heads · head_size · value_size.",
     source: "Pope et al., MLSys 2023, §3.3",
     params: &[&[
-        required("layers", Kind::Count(1), "Transformer layers.", "packetloom"),
-        required(
-            "kv_heads",
-            Kind::Count(1),
+        param! { required "layers": Kind::Count(1), "Transformer layers.", "packetloom" },
+        param! {
+            required "kv_heads": Kind::Count(1),
             "Heads with keys and values of their own: fewer than all heads with grouped-query attention.",
-            "Ainslie et al., GQA, EMNLP 2023",
-        ),
-        required("head_size", Kind::Count(1), "Values of a head for each token.", "packetloom"),
-        Param {
-            name: "value_size",
-            kind: Kind::Bytes,
-            default: Default("2B"),
-            doc: "Bytes of a value: 2 in FP16 and BF16.",
-            source: "IEEE 754 binary16",
-            acts: ALWAYS,
+            "Ainslie et al., GQA, EMNLP 2023"
         },
-        Param {
-            name: "hidden",
-            kind: Kind::Count(1),
-            default: Default("8192"),
-            doc: "Values that a token has between layers, which all-reduces add up.",
-            source: "Llama 2 70B",
-            acts: MESSAGES,
+        param! { required "head_size": Kind::Count(1), "Values of a head for each token.", "packetloom" },
+        param! {
+            "value_size" = "2B": Kind::Bytes,
+            "Bytes of a value: 2 in FP16 and BF16.", "IEEE 754 binary16"
+        },
+        param! {
+            "hidden" = "8192": Kind::Count(1),
+            "Values that a token has between layers, which all-reduces add up.", "Llama 2 70B"; acts MESSAGES
         },
     ]],
     check: check_model,
@@ -199,15 +159,14 @@ fn check_model(values: &Values) -> Result<(), Complaint> {
     Ok(())
 }
 
-const INSTANCES: Param =
-    required("instances", Kind::Count(1), "How many instances of the model there are.", "packetloom");
-const TENSOR: Param = Param {
-    name: "tensor",
-    kind: Kind::Count(1),
-    default: Default("1"),
-    doc: "The ranks of an instance, each with a host: tensor parallelism. Each has its part of every layer's heads.",
-    source: "Shoeybi et al., Megatron-LM, 2019",
-    acts: ALWAYS,
+const INSTANCES: Param = param! {
+    required "instances": Kind::Count(1),
+    "How many instances of the model there are.", "packetloom"
+};
+const TENSOR: Param = param! {
+    "tensor" = "1": Kind::Count(1),
+    "The ranks of an instance, each with a host: tensor parallelism. Each has its part of every layer's heads.",
+    "Shoeybi et al., Megatron-LM, 2019"
 };
 
 const PREFILL: Component = Component {
@@ -219,30 +178,16 @@ const PREFILL: Component = Component {
     params: &[&[
         INSTANCES,
         TENSOR,
-        Param {
-            name: "batch_tokens",
-            kind: Kind::Count(1),
-            default: Default("2048"),
-            doc: "A batch has no more tokens than this, but for a longer prompt, which is a batch by itself.",
-            source: "vLLM: max_num_batched_tokens",
-            acts: ALWAYS,
+        param! {
+            "batch_tokens" = "2048": Kind::Count(1),
+            "A batch has no more tokens than this, but for a longer prompt, which is a batch by itself.",
+            "vLLM: max_num_batched_tokens"
         },
-        Param {
-            name: "base",
-            kind: Kind::Time,
-            default: Default("0us"),
-            doc: "Time of a batch, independent of its tokens.",
-            source: "packetloom",
-            acts: ALWAYS,
-        },
-        required("per_token", Kind::Time, "Time for each token of a batch.", "packetloom"),
-        Param {
-            name: "per_token_squared",
-            kind: Kind::Time,
-            default: Default("0us"),
-            doc: "Time for each pair of a prompt's tokens: attention.",
-            source: "packetloom",
-            acts: ALWAYS,
+        param! { "base" = "0us": Kind::Time, "Time of a batch, independent of its tokens.", "packetloom" },
+        param! { required "per_token": Kind::Time, "Time for each token of a batch.", "packetloom" },
+        param! {
+            "per_token_squared" = "0us": Kind::Time,
+            "Time for each pair of a prompt's tokens: attention.", "packetloom"
         },
     ]],
     check: check_pool,
@@ -258,36 +203,19 @@ const DECODE: Component = Component {
     params: &[&[
         INSTANCES,
         TENSOR,
-        Param {
-            name: "batch",
-            kind: Kind::Count(1),
-            default: Default("256"),
-            doc: "How many answers are generated together, at most.",
-            source: "vLLM: max_num_seqs",
-            acts: ALWAYS,
+        param! {
+            "batch" = "256": Kind::Count(1),
+            "How many answers are generated together, at most.", "vLLM: max_num_seqs"
         },
-        required("memory", Kind::Bytes, "Memory of each rank for keys and values.", "packetloom"),
-        required(
-            "base",
-            Kind::Time,
-            "Time of a token of all answers, independent of their number: reading the model.",
-            "packetloom",
-        ),
-        Param {
-            name: "per_answer",
-            kind: Kind::Time,
-            default: Default("0us"),
-            doc: "Time for each answer.",
-            source: "packetloom",
-            acts: ALWAYS,
+        param! { required "memory": Kind::Bytes, "Memory of each rank for keys and values.", "packetloom" },
+        param! {
+            required "base": Kind::Time,
+            "Time of a token of all answers, independent of their number: reading the model.", "packetloom"
         },
-        Param {
-            name: "per_cached_token",
-            kind: Kind::Time,
-            default: Default("0us"),
-            doc: "Time for each token whose keys and values are read.",
-            source: "packetloom",
-            acts: ALWAYS,
+        param! { "per_answer" = "0us": Kind::Time, "Time for each answer.", "packetloom" },
+        param! {
+            "per_cached_token" = "0us": Kind::Time,
+            "Time for each token whose keys and values are read.", "packetloom"
         },
     ]],
     check: check_pool,

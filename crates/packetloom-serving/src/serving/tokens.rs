@@ -3,11 +3,10 @@
 use super::component::MOST_TOKENS;
 use crate::narrow::saturated;
 use crate::random::Stream;
-use crate::spec::Fallback::Required;
-use crate::spec::{ALWAYS, Complaint, Component, Kind, Param, Value, Values};
+use crate::spec::{Complaint, Component, Kind, Param, Value, Values, param};
 
 const fn required(name: &'static str, kind: Kind, doc: &'static str) -> Param {
-    Param { name, kind, default: Required, doc, source: "packetloom", acts: ALWAYS }
+    param! { required name: kind, doc, "packetloom" }
 }
 
 pub const FIXED: Component = Component {

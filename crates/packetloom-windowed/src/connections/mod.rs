@@ -8,34 +8,27 @@ pub use handshake::{Handshakes, Opened, Step};
 pub use restart::Restart;
 
 use crate::pool;
-use crate::spec::{ALWAYS, Complaint, Component, Fallback, Kind, Param, Values};
+use crate::spec::{Complaint, Component, Kind, Param, Values, param};
 use crate::units::Time;
 
 /// How flows get their connections: a parameter of every transport with a window.
-pub const PARAM: Param = Param {
-    name: "connections",
-    kind: Kind::Component("connections"),
-    default: Fallback::Value("open"),
-    doc: "What a flow runs on: a connection that is open already and has carried nothing, one that a handshake opens, or one left by earlier flows between the two hosts.",
-    source: "packetloom",
-    acts: ALWAYS,
+pub const PARAM: Param = param! {
+    "connections" = "open": Kind::Component("connections"),
+    "What a flow runs on: a connection that is open already and has carried nothing, one that a handshake opens, or one left by earlier flows between the two hosts.",
+    "packetloom"
 };
 
-const SYN_RTO: Param = Param::value(
-    "syn_rto",
-    Kind::Time,
-    "1s",
+const SYN_RTO: Param = param! {
+    "syn_rto" = "1s": Kind::Time,
     "How long a handshake's first packet waits for its answer, at either end, before it is sent again; doubled each time, up to max_rto.",
-    "RFC 6298 §2.1: 1 s",
-);
+    "RFC 6298 §2.1: 1 s"
+};
 
-const FAST_OPEN: Param = Param::value(
-    "fast_open",
-    Kind::Flag,
-    "false",
+const FAST_OPEN: Param = param! {
+    "fast_open" = "false": Kind::Flag,
     "Data goes with the SYN wherever an earlier handshake with that host has left a cookie.",
-    "RFC 7413: TCP Fast Open",
-);
+    "RFC 7413: TCP Fast Open"
+};
 
 /// What the parameter can be.
 pub const COMPONENTS: &[Component] = &[
@@ -63,13 +56,11 @@ pub const COMPONENTS: &[Component] = &[
         params: &[
             pool::PARAMS,
             &[
-                Param::value(
-                    "idle_restart",
-                    Kind::Choice(&["rfc2861", "rfc5681", "initial-window", "each-flow", "never"]),
-                    "rfc2861",
+                param! {
+                    "idle_restart" = "rfc2861": Kind::Choice(&["rfc2861", "rfc5681", "initial-window", "each-flow", "never"]),
                     "What happens to the window of a connection that has sent nothing for longer than its retransmission timeout. \"rfc2861\": it is halved for each timeout that has passed, and ssthresh keeps at least three quarters of it. \"rfc5681\": it becomes the initial window, if that is less. \"initial-window\": in any case. \"each-flow\": it becomes the initial window at every flow's start, however short the pause. \"never\": it stays.",
-                    "RFC 2861 §3.1; RFC 5681 §4.1; ns-2's FullTcp: initial-window; pFabric's ns-2 code: each-flow",
-                ),
+                    "RFC 2861 §3.1; RFC 5681 §4.1; ns-2's FullTcp: initial-window; pFabric's ns-2 code: each-flow"
+                },
                 SYN_RTO,
                 FAST_OPEN,
             ],

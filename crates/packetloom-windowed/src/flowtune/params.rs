@@ -7,7 +7,7 @@ use crate::connections;
 use crate::flow::HostId;
 use crate::narrow::exact;
 use crate::rto::RtoRule;
-use crate::spec::{ALWAYS, Complaint, Fallback, Kind, Param, Value, Values};
+use crate::spec::{Complaint, Kind, Param, Value, Values, param};
 use crate::units::Time;
 use crate::windowed::{self, Config, Defaults, default_of};
 use packetloom_control::{Filling, Ned};
@@ -25,69 +25,49 @@ pub const DEFAULTS: Defaults = Defaults {
 
 /// What Flowtune has beside TCP.
 pub const PARAMS: &[Param] = &[
-    Param {
-        name: "allocator",
-        kind: Kind::Count(0),
-        default: Fallback::Value("0"),
-        doc: "The host that is the allocator. Flows may start and end there, but then share its link with its messages.",
-        source: "packetloom",
-        acts: ALWAYS,
+    param! {
+        "allocator" = "0": Kind::Count(0),
+        "The host that is the allocator. Flows may start and end there, but then share its link with its messages.",
+        "packetloom"
     },
-    Param::value(
-        "interval",
-        Kind::Time,
-        "10us",
+    param! {
+        "interval" = "10us": Kind::Time,
         "How often the allocator changes prices, and with them rates, while it knows of flowlets.",
-        "Flowtune §6: an iteration every 10 us",
-    ),
-    Param::value(
-        "gamma",
-        Kind::Number(0.0, 2.0),
-        "0.4",
-        "How far an iteration goes.",
-        "Flowtune §6: 0.4, and from 0.2 to 1.5 alike",
-    ),
-    Param::value(
-        "normalisation",
-        Kind::Choice(&["f-norm", "u-norm"]),
-        "f-norm",
+        "Flowtune §6: an iteration every 10 us"
+    },
+    param! {
+        "gamma" = "0.4": Kind::Number(0.0, 2.0),
+        "How far an iteration goes.", "Flowtune §6: 0.4, and from 0.2 to 1.5 alike"
+    },
+    param! {
+        "normalisation" = "f-norm": Kind::Choice(&["f-norm", "u-norm"]),
         "How rates are scaled so that links are not overloaded: each flow's by the most loaded link of its path, or all by the most loaded link of the network.",
-        "Flowtune §5",
-    ),
-    Param::value(
-        "threshold",
-        Kind::Number(0.0, 0.9),
-        "0.01",
+        "Flowtune §5"
+    },
+    param! {
+        "threshold" = "0.01": Kind::Number(0.0, 0.9),
         "A flow's rate is sent to it when it has changed by more than this fraction. The same fraction of every link is kept free.",
-        "Flowtune §6: 0.01, with 99 % of the links given out",
-    ),
-    Param::optional(
-        "weights",
-        Kind::List(&Kind::Number(0.0, 1e6)),
+        "Flowtune §6: 0.01, with 99 % of the links given out"
+    },
+    param! {
+        "weights": Kind::List(&Kind::Number(0.0, 1e6)),
         "The weights of flows by traffic class, from class 0 on; 1 for classes that are not in the list, and where it is left out.",
-        "Flowtune §4: utility w log(rate)",
-    ),
-    Param::value(
-        "control_min_rto",
-        Kind::Time,
-        "20us",
+        "Flowtune §4: utility w log(rate)"
+    },
+    param! {
+        "control_min_rto" = "20us": Kind::Time,
         "The least time after which a message to or from the allocator is sent again.",
-        "Flowtune §6: minRTO 20 us",
-    ),
-    Param::value(
-        "control_max_rto",
-        Kind::Time,
-        "30us",
-        "The greatest retransmission timeout.",
-        "Flowtune §6: maxRTO 30 us",
-    ),
-    Param::value(
-        "computation",
-        Kind::Time,
-        "0us",
+        "Flowtune §6: minRTO 20 us"
+    },
+    param! {
+        "control_max_rto" = "30us": Kind::Time,
+        "The greatest retransmission timeout.", "Flowtune §6: maxRTO 30 us"
+    },
+    param! {
+        "computation" = "0us": Kind::Time,
         "From when an iteration begins until its rates are sent; at most the interval.",
-        "packetloom; the allocator's own speed in Flowtune is measured apart from its simulations",
-    ),
+        "packetloom; the allocator's own speed in Flowtune is measured apart from its simulations"
+    },
 ];
 
 /// What must hold of them.

@@ -20,7 +20,7 @@ use crate::engine::{Context, FlowStatus, Report, Timer, Transport};
 use crate::flow::{Flow, FlowId};
 use crate::narrow::exact;
 use crate::packet::{Kind, Packet};
-use crate::spec::{ALWAYS, Complaint, Component, Fallback, Kind as Holds, Param, Values};
+use crate::spec::{Complaint, Component, Kind as Holds, Param, Values, param};
 use crate::units::Time;
 use arrivals::Arrivals;
 use connected::Connected;
@@ -28,13 +28,9 @@ use connection::Connection;
 use std::sync::Arc;
 use subflow::Subflow;
 
-const PARAMS: &[Param] = &[Param {
-    name: "subflows",
-    kind: Holds::Count(1),
-    default: Fallback::Value("8"),
-    doc: "How many subflows each flow has, 64 at most.",
-    source: "Raiciu et al., SIGCOMM 2011, §4.2: 8 in a fat-tree",
-    acts: ALWAYS,
+const PARAMS: &[Param] = &[param! {
+    "subflows" = "8": Holds::Count(1),
+    "How many subflows each flow has, 64 at most.", "Raiciu et al., SIGCOMM 2011, §4.2: 8 in a fat-tree"
 }];
 
 /// Numbers of subflows share a timer's purpose with what it is for.

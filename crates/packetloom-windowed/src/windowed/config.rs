@@ -7,7 +7,7 @@ use crate::packet::Ecn;
 use crate::packet_format::{self, PacketFormat};
 use crate::priority::{self, Priority};
 use crate::rto::RtoRule;
-use crate::spec::{ALWAYS, Complaint, Fallback, Kind, Needs, Param, Values};
+use crate::spec::{ALWAYS, Complaint, Fallback, Kind, Needs, Param, Values, param};
 use crate::units::Time;
 
 /// An option with three blocks (RFC 2018 §3).
@@ -173,133 +173,90 @@ pub const fn core(d: Defaults) -> [Param; 28] {
         packet_format::MSS,
         packet_format::HEADER,
         packet_format::ACK,
-        Param::value(
-            "initial_window",
-            Kind::Count(1),
-            d.initial_window.0,
-            "Packets a flow may send at once at its start.",
-            d.initial_window.1,
-        ),
-        Param {
-            name: "max_window",
-            kind: Kind::Count(1),
-            default: Fallback::Absent,
-            doc: "The window never grows beyond this many packets (a receive window); left out: no limit.",
-            source: "packetloom",
-            acts: ALWAYS,
+        param! {
+            "initial_window" = (d.initial_window.0): Kind::Count(1),
+            "Packets a flow may send at once at its start.", d.initial_window.1
         },
-        Param::value(
-            "min_rto",
-            Kind::Time,
-            d.min_rto.0,
-            "The least retransmission timeout, and the one before any RTT is known.",
-            d.min_rto.1,
-        ),
-        Param::value(
-            "min_rto_bounds",
-            Kind::Choice(&["timeout", "variation"]),
-            "timeout",
+        param! {
+            "max_window": Kind::Count(1),
+            "The window never grows beyond this many packets (a receive window); left out: no limit.",
+            "packetloom"
+        },
+        param! {
+            "min_rto" = (d.min_rto.0): Kind::Time,
+            "The least retransmission timeout, and the one before any RTT is known.", d.min_rto.1
+        },
+        param! {
+            "min_rto_bounds" = "timeout": Kind::Choice(&["timeout", "variation"]),
             "What min_rto bounds from below: the timeout; or, as on Linux, its variation term (four times the round-trip time's variation), so that a timeout is always that much longer than the round-trip time.",
-            "RFC 6298 §2.4",
-        ).acts(ESTIMATES),
-        Param::value(
-            "max_rto",
-            Kind::Time,
-            "1s",
-            "The greatest retransmission timeout.",
-            "packetloom (RFC 6298: at least 60 s)",
-        ).acts(VARIES),
-        Param::value(
-            "rto_estimation",
-            Kind::Flag,
-            d.rto_estimation.0,
-            "Estimate the timeout from round-trip times; otherwise it is always min_rto.",
-            d.rto_estimation.1,
-        ),
-        Param::value(
-            "backoff",
-            Kind::Flag,
-            d.rto_estimation.0,
-            "Double the timeout each time it expires again.",
-            d.rto_estimation.1,
-        ),
-        Param::value(
-            "timer_rule",
-            Kind::Choice(&["rfc6298", "ns-2"]),
-            "rfc6298",
+            "RFC 6298 §2.4"; acts ESTIMATES
+        },
+        param! {
+            "max_rto" = "1s": Kind::Time,
+            "The greatest retransmission timeout.", "packetloom (RFC 6298: at least 60 s)"; acts VARIES
+        },
+        param! {
+            "rto_estimation" = (d.rto_estimation.0): Kind::Flag,
+            "Estimate the timeout from round-trip times; otherwise it is always min_rto.", d.rto_estimation.1
+        },
+        param! {
+            "backoff" = (d.rto_estimation.0): Kind::Flag,
+            "Double the timeout each time it expires again.", d.rto_estimation.1
+        },
+        param! {
+            "timer_rule" = "rfc6298": Kind::Choice(&["rfc6298", "ns-2"]),
             "How an acknowledgement restarts the retransmission timer. \"rfc6298\": with a timeout that includes its own round-trip time. A doubled timeout ends once a round-trip time is measured. \"ns-2\": with the timeout as it was. A doubled timeout ends at any acknowledgement of new data, and after the fourth timeout in a row the next measurement makes a new estimate.",
-            "RFC 6298 §5; ns-2: TcpAgent, FullTcp",
-        ),
-        Param::value(
-            "after_timeout",
-            Kind::Choice(&["missing", "all"]),
-            "missing",
+            "RFC 6298 §5; ns-2: TcpAgent, FullTcp"
+        },
+        param! {
+            "after_timeout" = "missing": Kind::Choice(&["missing", "all"]),
             "What is sent again after a timeout: what is not known to have arrived; or, with window_measure = \"sequence\", all from the first hole on, until the cumulative acknowledgement is beyond it.",
-            "RFC 6675 §5.1; ns-2: FullTcp with SACK and without fast retransmit",
-        ),
-        Param::value(
-            "timeout_threshold",
-            Kind::Choice(&["flight", "window"]),
-            "flight",
+            "RFC 6675 §5.1; ns-2: FullTcp with SACK and without fast retransmit"
+        },
+        param! {
+            "timeout_threshold" = "flight": Kind::Choice(&["flight", "window"]),
             "What ssthresh is set to half of after a timeout: of what was in flight, at the first of several timeouts in a row; or of the window, in whole packets, at each of them.",
-            "RFC 5681 §3.1; ns-2: TcpAgent",
-        ).acts(threshold(d.reacts)),
-        Param::value(
-            "fast_retransmit",
-            Kind::Flag,
-            d.fast_retransmit.0,
+            "RFC 5681 §3.1; ns-2: TcpAgent"; acts threshold(d.reacts)
+        },
+        param! {
+            "fast_retransmit" = (d.fast_retransmit.0): Kind::Flag,
             "Retransmit what later packets' acknowledgements prove lost, before a timeout (off where packets are sprayed, as they arrive out of order).",
-            d.fast_retransmit.1,
-        ),
-        Param::value(
-            "duplicate_threshold",
-            Kind::Count(1),
-            "3",
+            d.fast_retransmit.1
+        },
+        param! {
+            "duplicate_threshold" = "3": Kind::Count(1),
             "How many packets must have arrived beyond a hole to prove it lost.",
-            "RFC 6675: DupThresh",
-        ).acts(REPAIRS),
-        Param::value(
-            "loss_detection",
-            Kind::Choice(&["rfc6675", "rack"]),
-            "rfc6675",
+            "RFC 6675: DupThresh"; acts REPAIRS
+        },
+        param! {
+            "loss_detection" = "rfc6675": Kind::Choice(&["rfc6675", "rack"]),
             "What proves a loss before a timeout: packets that arrived beyond a hole; or, with \"rack\", one that arrived and was sent later. The latter finds lost retransmissions, too. There are no tail loss probes, and no DSACKs to answer.",
-            "RFC 6675: IsLost; RFC 8985: RACK",
-        ),
-        Param::value(
-            "reduction",
-            Kind::Choice(&["at-once", "prr"]),
-            "at-once",
+            "RFC 6675: IsLost; RFC 8985: RACK"
+        },
+        param! {
+            "reduction" = "at-once": Kind::Choice(&["at-once", "prr"]),
             "How a window is reduced at a loss or for marks. At once, a sender pauses, or sends its retransmissions in a burst. In proportion to what arrives (prr), packets leave one by one.",
-            "RFC 6675 §5; RFC 9937: PRR",
-        ).acts(reduces(d.reacts)),
-        Param::value(
-            "quiet_restart",
-            Kind::Flag,
-            "false",
+            "RFC 6675 §5; RFC 9937: PRR"; acts reduces(d.reacts)
+        },
+        param! {
+            "quiet_restart" = "false": Kind::Flag,
             "A flow that has nothing in flight, and has sent nothing for longer than its round-trip time plus four times its variation, restarts from the initial window, even if that is larger.",
-            "ns-2: FullTcp with slow_start_restart_",
-        ).acts(restarts(d.reacts)),
-        Param::value(
-            "sack_option",
-            Kind::Flag,
-            "false",
+            "ns-2: FullTcp with slow_start_restart_"; acts restarts(d.reacts)
+        },
+        param! {
+            "sack_option" = "false": Kind::Flag,
             "An acknowledgement is longer by 2 bytes, and 8 for each block that it reports beyond a hole; otherwise it always has the size `ack`.",
-            "RFC 2018 §3",
-        ),
-        Param::value(
-            "delayed_ack",
-            Kind::Flag,
-            "false",
-            "Acknowledge every second packet instead of each.",
-            "RFC 1122 §4.2.3.2",
-        ),
-        Param::value(
-            "ack_delay",
-            Kind::Time,
-            "500us",
+            "RFC 2018 §3"
+        },
+        param! {
+            "delayed_ack" = "false": Kind::Flag,
+            "Acknowledge every second packet instead of each.", "RFC 1122 §4.2.3.2"
+        },
+        param! {
+            "ack_delay" = "500us": Kind::Time,
             "With delayed_ack: the longest an acknowledgement waits.",
-            "packetloom (RFC 5681: at most 500 ms)",
-        ).acts(&[Needs::Is("delayed_ack", &["true"])]),
+            "packetloom (RFC 5681: at most 500 ms)"; acts &[Needs::Is("delayed_ack", &["true"])]
+        },
         Param {
             name: "probe_after",
             kind: Kind::Count(1),
@@ -309,35 +266,26 @@ pub const fn core(d: Defaults) -> [Param; 28] {
             acts: ALWAYS,
         },
         priority::param(d.priority.0, d.priority.1),
-        Param::value(
-            "initial_ssthresh",
-            Kind::Count(1),
-            "1000000",
+        param! {
+            "initial_ssthresh" = "1000000": Kind::Count(1),
             "The slow-start threshold at a flow's start, in packets.",
-            "RFC 5681 §3.1: arbitrarily high",
-        ).acts(threshold(d.reacts)),
-        Param::value(
-            "timestamps",
-            Kind::Flag,
-            "true",
-            "Measure a round-trip time with every acknowledgement; otherwise once per round trip, and never of a packet that was sent again.",
-            "RFC 7323 §4.1; without: RFC 6298 §3, Karn's algorithm",
-        ).acts(MEASURES),
-        Param {
-            name: "initial_rtt",
-            kind: Kind::Time,
-            default: Fallback::Absent,
-            doc: "The round-trip time that a flow's start knows from before, as on a connection that has been in use; left out: the first one measured sets the estimate.",
-            source: "RFC 9040 §6: sharing RTT",
-            acts: ESTIMATES,
+            "RFC 5681 §3.1: arbitrarily high"; acts threshold(d.reacts)
         },
-        Param::value(
-            "window_measure",
-            Kind::Choice(&["pipe", "sequence"]),
-            "pipe",
+        param! {
+            "timestamps" = "true": Kind::Flag,
+            "Measure a round-trip time with every acknowledgement; otherwise once per round trip, and never of a packet that was sent again.",
+            "RFC 7323 §4.1; without: RFC 6298 §3, Karn's algorithm"; acts MEASURES
+        },
+        param! {
+            "initial_rtt": Kind::Time,
+            "The round-trip time that a flow's start knows from before, as on a connection that has been in use; left out: the first one measured sets the estimate.",
+            "RFC 9040 §6: sharing RTT"; acts ESTIMATES
+        },
+        param! {
+            "window_measure" = "pipe": Kind::Choice(&["pipe", "sequence"]),
             "What the window bounds. Packets in flight: selectively acknowledged ones open the window. Or how far beyond the cumulative acknowledgement may be sent: a hole then holds the flow back.",
-            "RFC 6675: pipe; ns-2: sequence",
-        ),
+            "RFC 6675: pipe; ns-2: sequence"
+        },
         connections::PARAM,
     ]
 }

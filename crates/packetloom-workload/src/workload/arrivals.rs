@@ -1,8 +1,7 @@
 //! When flows start.
 
 use crate::serving;
-use crate::spec::Fallback::{Absent, Required, Value as Default};
-use crate::spec::{ALWAYS, Complaint, Component, Kind, Param, Value, Values, anything};
+use crate::spec::{Complaint, Component, Kind, Value, Values, anything, param};
 use crate::units::Time;
 
 /// Kinds of arrivals that are read from a file, hosts and sizes and all.
@@ -32,13 +31,9 @@ pub const COMPONENTS: &[Component] = &[
               run's load: mean bytes per host and second, headers included, over the host link's rate. \
               Which flow of the pattern starts is drawn.",
         source: "pFabric §3",
-        params: &[&[Param {
-            name: "rate_per_second",
-            kind: Kind::Number(1e-3, 1e12),
-            default: Absent,
-            doc: "Starts per second of the whole source (for incast: events), instead of a load.",
-            source: "packetloom",
-            acts: ALWAYS,
+        params: &[&[param! {
+            "rate_per_second": Kind::Number(1e-3, 1e12),
+            "Starts per second of the whole source (for incast: events), instead of a load.", "packetloom"
         }]],
         check: anything,
     },
@@ -48,13 +43,9 @@ pub const COMPONENTS: &[Component] = &[
         doc: "Evenly spaced starts (for incast: events), in the order of the pattern. Without an interval the source \
               offers the run's load.",
         source: "packetloom",
-        params: &[&[Param {
-            name: "interval",
-            kind: Kind::Time,
-            default: Absent,
-            doc: "From one start of the whole source to the next, instead of a load.",
-            source: "packetloom",
-            acts: ALWAYS,
+        params: &[&[param! {
+            "interval": Kind::Time,
+            "From one start of the whole source to the next, instead of a load.", "packetloom"
         }]],
         check: check_periodic,
     },
@@ -64,13 +55,9 @@ pub const COMPONENTS: &[Component] = &[
         doc: "All flows start together, in the order of the pattern. A round is one flow from each host \
               (random-pairs, permutation), one for each ordered pair (all-to-all), one event (incast), one flow (pair).",
         source: "packetloom",
-        params: &[&[Param {
-            name: "rounds",
-            kind: Kind::Count(1),
-            default: Default("1"),
-            doc: "How many rounds of the pattern start together.",
-            source: "packetloom",
-            acts: ALWAYS,
+        params: &[&[param! {
+            "rounds" = "1": Kind::Count(1),
+            "How many rounds of the pattern start together.", "packetloom"
         }]],
         check: anything,
     },
@@ -81,21 +68,13 @@ pub const COMPONENTS: &[Component] = &[
               last one has ended. So the load depends on how fast the network is.",
         source: "packetloom",
         params: &[&[
-            Param {
-                name: "concurrent",
-                kind: Kind::Count(1),
-                default: Default("1"),
-                doc: "Chains per sending host: the flows it has under way at any time.",
-                source: "packetloom",
-                acts: ALWAYS,
+            param! {
+                "concurrent" = "1": Kind::Count(1),
+                "Chains per sending host: the flows it has under way at any time.", "packetloom"
             },
-            Param {
-                name: "think_time",
-                kind: Kind::Time,
-                default: Default("0us"),
-                doc: "From the end of a flow to the start of the chain's next one.",
-                source: "packetloom",
-                acts: ALWAYS,
+            param! {
+                "think_time" = "0us": Kind::Time,
+                "From the end of a flow to the start of the chain's next one.", "packetloom"
             },
         ]],
         check: anything,
@@ -107,14 +86,7 @@ pub const COMPONENTS: &[Component] = &[
               src, dst, size_bytes, start_ns, and if wanted deadline_ns (a point in time, like start_ns) and class. \
               Times may have up to three decimals. Rows need not be sorted; rows that start together keep their order.",
         source: "packetloom",
-        params: &[&[Param {
-            name: "file",
-            kind: Kind::Text,
-            default: Required,
-            doc: "The CSV file.",
-            source: "packetloom",
-            acts: ALWAYS,
-        }]],
+        params: &[&[param! { required "file": Kind::Text, "The CSV file.", "packetloom" }]],
         check: anything,
     },
     Component {
@@ -124,14 +96,7 @@ pub const COMPONENTS: &[Component] = &[
               src dst pg dport size_bytes start_s, in order of start; ConWeave's have no dport. Nodes are numbered as in \
               the topology's file; the priority group is the traffic class. Only a routing with hash = \"hpcc-ns3\" uses destination ports.",
         source: "HPCC's ns-3 simulator; ConWeave's",
-        params: &[&[Param {
-            name: "file",
-            kind: Kind::Text,
-            default: Required,
-            doc: "The file.",
-            source: "packetloom",
-            acts: ALWAYS,
-        }]],
+        params: &[&[param! { required "file": Kind::Text, "The file.", "packetloom" }]],
         check: anything,
     },
     Component {
@@ -140,23 +105,13 @@ pub const COMPONENTS: &[Component] = &[
         doc: "The connections of a .cm file of htsim, with its triggers: oneshot, multishot, barrier.",
         source: "csg-htsim",
         params: &[&[
-            Param {
-                name: "file",
-                kind: Kind::Text,
-                default: Required,
-                doc: "The file.",
-                source: "packetloom",
-                acts: ALWAYS,
-            },
-            Param {
-                name: "trigger_delay",
-                kind: Kind::Time,
-                default: Default("100ns"),
-                doc: "How long a trigger takes that is activated at one host and starts flows at another: 1ns at \
+            param! { required "file": Kind::Text, "The file.", "packetloom" },
+            param! {
+                "trigger_delay" = "100ns": Kind::Time,
+                "How long a trigger takes that is activated at one host and starts flows at another: 1ns at \
                       least, because nodes are simulated independently for this long. A trigger \
                       whose flows are all at one host acts at once.",
-                source: "packetloom; in htsim no time, as if hosts knew of each other",
-                acts: ALWAYS,
+                "packetloom; in htsim no time, as if hosts knew of each other"
             },
         ]],
         check: check_delay,

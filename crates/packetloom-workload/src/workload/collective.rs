@@ -3,8 +3,7 @@
 use super::job::pattern::Algorithm;
 use super::job::{library, settings};
 use crate::job::{Collective, Operation, Program, Rank, Sizes, Work};
-use crate::spec::Fallback::{Absent, Required};
-use crate::spec::{ALWAYS, Complaint, Component, Kind, Param, Values};
+use crate::spec::{Complaint, Component, Kind, Values, param};
 
 /// What a scenario can write as `arrivals`.
 pub const COMPONENT: Component = Component {
@@ -14,59 +13,29 @@ pub const COMPONENT: Component = Component {
     source: "Thakur et al., IJHPCA 2005",
     params: &[
         &[
-            Param {
-                name: "operation",
-                kind: Kind::Choice(&[
-                    "all-reduce",
-                    "all-gather",
-                    "reduce-scatter",
-                    "all-to-all",
-                    "broadcast",
-                    "reduce",
-                    "barrier",
-                ]),
-                default: Required,
-                doc: "What the hosts do together.",
-                source: "MPI 4.1 §6",
-                acts: ALWAYS,
+            param! {
+                required "operation": Kind::Choice(&["all-reduce", "all-gather", "reduce-scatter", "all-to-all", "broadcast", "reduce", "barrier", ]),
+                "What the hosts do together.", "MPI 4.1 §6"
             },
-            Param {
-                name: "algorithm",
-                kind: Kind::Choice(&[
-                    "ring",
-                    "halving-doubling",
-                    "tree",
-                    "direct",
-                    "in-turn",
-                    "hierarchical",
-                    "rail-ring",
-                ]),
-                default: Absent,
-                doc: "How it is carried out. \"ring\" (the default): round a ring; broadcast and reduce along a \
+            param! {
+                "algorithm": Kind::Choice(&["ring", "halving-doubling", "tree", "direct", "in-turn", "hierarchical", "rail-ring", ]),
+                "How it is carried out. \"ring\" (the default): round a ring; broadcast and reduce along a \
                       chain, pipelined by chunks. \"halving-doubling\": by recursive halving and doubling. \"tree\": \
                       all-reduce by two binary trees, broadcast and reduce by a binomial one. \"direct\" (the \
                       default of all-to-all): everything to everyone at once. \"in-turn\": to one after the other, \
                       the next neighbour first. \"hierarchical\": first inside servers, then among the hosts at the \
                       same place in all servers. \"rail-ring\": round as many rings as servers have hosts, each \
                       leaving the servers by another NIC.",
-                source: "Thakur et al. §4; Sanders et al. 2009; BlueConnect, MLSys 2019; NCCL's channels",
-                acts: ALWAYS,
+                "Thakur et al. §4; Sanders et al. 2009; BlueConnect, MLSys 2019; NCCL's channels"
             },
-            Param {
-                name: "size",
-                kind: Kind::Bytes,
-                default: Absent,
-                doc: "The size of the whole vector that each host has before or after the operation; for all-to-all, of what each host has for all hosts, itself included. A barrier has none.",
-                source: "packetloom",
-                acts: ALWAYS,
+            param! {
+                "size": Kind::Bytes,
+                "The size of the whole vector that each host has before or after the operation; for all-to-all, of what each host has for all hosts, itself included. A barrier has none.",
+                "packetloom"
             },
-            Param {
-                name: "ranks",
-                kind: Kind::Count(2),
-                default: Absent,
-                doc: "How many of the source's hosts take part; left out: all.",
-                source: "packetloom",
-                acts: ALWAYS,
+            param! {
+                "ranks": Kind::Count(2),
+                "How many of the source's hosts take part; left out: all.", "packetloom"
             },
         ],
         library::PARAMS,

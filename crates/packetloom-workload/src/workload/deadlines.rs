@@ -2,17 +2,12 @@
 
 use crate::narrow::saturated;
 use crate::random::Stream;
-use crate::spec::Fallback::{Required, Value as Default};
-use crate::spec::{ALWAYS, Complaint, Component, Kind, Param, Values, anything};
+use crate::spec::{Complaint, Component, Kind, Param, Values, anything, param};
 use crate::units::Time;
 
-const FLOOR: Param = Param {
-    name: "floor",
-    kind: Kind::Time,
-    default: Default("0us"),
-    doc: "The shortest deadline: smaller draws are raised to it.",
-    source: "packetloom",
-    acts: ALWAYS,
+const FLOOR: Param = param! {
+    "floor" = "0us": Kind::Time,
+    "The shortest deadline: smaller draws are raised to it.", "packetloom"
 };
 
 /// What a scenario can write as `deadlines`.
@@ -30,14 +25,9 @@ pub const COMPONENTS: &[Component] = &[
         kind: "fixed",
         doc: "Every flow has the same time from its start.",
         source: "packetloom",
-        params: &[&[Param {
-            name: "after",
-            kind: Kind::Time,
-            default: Required,
-            doc: "From a flow's start to its deadline.",
-            source: "packetloom",
-            acts: ALWAYS,
-        }]],
+        params: &[&[
+            param! { required "after": Kind::Time, "From a flow's start to its deadline.", "packetloom" },
+        ]],
         check: |values| check_above_zero(values, "after"),
     },
     Component {
@@ -46,22 +36,8 @@ pub const COMPONENTS: &[Component] = &[
         doc: "A time from the flow's start, drawn uniformly between two.",
         source: "packetloom",
         params: &[&[
-            Param {
-                name: "minimum",
-                kind: Kind::Time,
-                default: Required,
-                doc: "The shortest time.",
-                source: "packetloom",
-                acts: ALWAYS,
-            },
-            Param {
-                name: "maximum",
-                kind: Kind::Time,
-                default: Required,
-                doc: "The longest time.",
-                source: "packetloom",
-                acts: ALWAYS,
-            },
+            param! { required "minimum": Kind::Time, "The shortest time.", "packetloom" },
+            param! { required "maximum": Kind::Time, "The longest time.", "packetloom" },
             FLOOR,
         ]],
         check: check_uniform,
@@ -72,14 +48,7 @@ pub const COMPONENTS: &[Component] = &[
         doc: "An exponentially distributed time from the flow's start.",
         source: "packetloom",
         params: &[&[
-            Param {
-                name: "mean",
-                kind: Kind::Time,
-                default: Required,
-                doc: "The mean time, before the floor.",
-                source: "packetloom",
-                acts: ALWAYS,
-            },
+            param! { required "mean": Kind::Time, "The mean time, before the floor.", "packetloom" },
             FLOOR,
         ]],
         check: |values| check_above_zero(values, "mean"),

@@ -4,8 +4,7 @@ use super::job::settings;
 use crate::job::{Collective, Dependency, MOST_BYTES, Operation, Program, Rank, Sizes, Work};
 use crate::narrow::exact;
 use crate::random::Stream;
-use crate::spec::Fallback::{Required, Value as Default};
-use crate::spec::{ALWAYS, Complaint, Component, Kind, Param, Values};
+use crate::spec::{Complaint, Component, Kind, Values, param};
 
 /// What a scenario can write as `arrivals`.
 pub const COMPONENT: Component = Component {
@@ -17,70 +16,30 @@ pub const COMPONENT: Component = Component {
     source: "Lepikhin et al., GShard 2020; draft-calabria-bmwg-ai-fabric-inference-bench",
     params: &[
         &[
-            Param {
-                name: "experts",
-                kind: Kind::Count(1),
-                default: Required,
-                doc: "The number of experts, equally many on each rank.",
-                source: "packetloom",
-                acts: ALWAYS,
+            param! {
+                required "experts": Kind::Count(1),
+                "The number of experts, equally many on each rank.", "packetloom"
             },
-            Param {
-                name: "top_k",
-                kind: Kind::Count(1),
-                default: Default("2"),
-                doc: "To how many experts a token goes.",
-                source: "GShard: 2",
-                acts: ALWAYS,
+            param! { "top_k" = "2": Kind::Count(1), "To how many experts a token goes.", "GShard: 2" },
+            param! { required "tokens": Kind::Count(1), "Tokens of each rank.", "packetloom" },
+            param! {
+                required "bytes_per_token": Kind::Bytes,
+                "Bytes of a token: hidden size times bytes per value.", "packetloom"
             },
-            Param {
-                name: "tokens",
-                kind: Kind::Count(1),
-                default: Required,
-                doc: "Tokens of each rank.",
-                source: "packetloom",
-                acts: ALWAYS,
-            },
-            Param {
-                name: "bytes_per_token",
-                kind: Kind::Bytes,
-                default: Required,
-                doc: "Bytes of a token: hidden size times bytes per value.",
-                source: "packetloom",
-                acts: ALWAYS,
-            },
-            Param {
-                name: "skew",
-                kind: Kind::Number(0.0, 10.0),
-                default: Default("0"),
-                doc: "How unevenly experts are chosen: the n-th most popular has the weight n^-skew, and the order \
+            param! {
+                "skew" = "0": Kind::Number(0.0, 10.0),
+                "How unevenly experts are chosen: the n-th most popular has the weight n^-skew, and the order \
                       of popularity is drawn anew for each layer. 0: evenly.",
-                source: "packetloom; Zipf's distribution",
-                acts: ALWAYS,
+                "packetloom; Zipf's distribution"
             },
-            Param {
-                name: "layers",
-                kind: Kind::Count(1),
-                default: Default("1"),
-                doc: "Layers, one after the other.",
-                source: "packetloom",
-                acts: ALWAYS,
+            param! { "layers" = "1": Kind::Count(1), "Layers, one after the other.", "packetloom" },
+            param! {
+                "compute" = "0us": Kind::Time,
+                "Computing time of a rank in a layer, between the two exchanges.", "packetloom"
             },
-            Param {
-                name: "compute",
-                kind: Kind::Time,
-                default: Default("0us"),
-                doc: "Computing time of a rank in a layer, between the two exchanges.",
-                source: "packetloom",
-                acts: ALWAYS,
-            },
-            Param {
-                name: "ranks",
-                kind: Kind::Count(2),
-                default: crate::spec::Fallback::Absent,
-                doc: "How many of the source's hosts take part; left out: all.",
-                source: "packetloom",
-                acts: ALWAYS,
+            param! {
+                "ranks": Kind::Count(2),
+                "How many of the source's hosts take part; left out: all.", "packetloom"
             },
         ],
         settings::PLACEMENT_PARAMS,

@@ -4,8 +4,7 @@
 use super::job::settings;
 use crate::job::{Dependency, MOST_BYTES, Operation, Program, Rank, Work};
 use crate::narrow::exact;
-use crate::spec::Fallback::{Required, Value as Default};
-use crate::spec::{ALWAYS, Complaint, Component, Kind, Param, Values};
+use crate::spec::{Complaint, Component, Kind, Values, param};
 
 /// What a scenario can write as `arrivals`.
 pub const COMPONENT: Component = Component {
@@ -15,61 +14,23 @@ pub const COMPONENT: Component = Component {
     source: "DistServe, OSDI 2024; draft-calabria-bmwg-ai-fabric-inference-bench",
     params: &[
         &[
-            Param {
-                name: "prefill",
-                kind: Kind::Count(1),
-                default: Required,
-                doc: "How many ranks process prompts.",
-                source: "packetloom",
-                acts: ALWAYS,
+            param! { required "prefill": Kind::Count(1), "How many ranks process prompts.", "packetloom" },
+            param! { required "decode": Kind::Count(1), "How many ranks generate answers.", "packetloom" },
+            param! { "requests" = "1": Kind::Count(1), "Prompts of each prefill rank.", "packetloom" },
+            param! {
+                required "size": Kind::Bytes,
+                "Bytes of a prompt's keys and values: 2 · layers · tokens · heads · head size · bytes per value.",
+                "packetloom"
             },
-            Param {
-                name: "decode",
-                kind: Kind::Count(1),
-                default: Required,
-                doc: "How many ranks generate answers.",
-                source: "packetloom",
-                acts: ALWAYS,
+            param! {
+                "messages" = "1": Kind::Count(1),
+                "The number of concurrent messages in which they are sent.", "the draft's queue pairs"
             },
-            Param {
-                name: "requests",
-                kind: Kind::Count(1),
-                default: Default("1"),
-                doc: "Prompts of each prefill rank.",
-                source: "packetloom",
-                acts: ALWAYS,
-            },
-            Param {
-                name: "size",
-                kind: Kind::Bytes,
-                default: Required,
-                doc: "Bytes of a prompt's keys and values: 2 · layers · tokens · heads · head size · bytes per value.",
-                source: "packetloom",
-                acts: ALWAYS,
-            },
-            Param {
-                name: "messages",
-                kind: Kind::Count(1),
-                default: Default("1"),
-                doc: "The number of concurrent messages in which they are sent.",
-                source: "the draft's queue pairs",
-                acts: ALWAYS,
-            },
-            Param {
-                name: "prefill_time",
-                kind: Kind::Time,
-                default: Default("0us"),
-                doc: "Computing time of a prompt.",
-                source: "packetloom",
-                acts: ALWAYS,
-            },
-            Param {
-                name: "decode_time",
-                kind: Kind::Time,
-                default: Default("0us"),
-                doc: "Computing time of an answer's first token, once the keys and values have arrived.",
-                source: "packetloom",
-                acts: ALWAYS,
+            param! { "prefill_time" = "0us": Kind::Time, "Computing time of a prompt.", "packetloom" },
+            param! {
+                "decode_time" = "0us": Kind::Time,
+                "Computing time of an answer's first token, once the keys and values have arrived.",
+                "packetloom"
             },
         ],
         settings::PLACEMENT_PARAMS,

@@ -42,8 +42,7 @@ pub use query::{Query, QuerySpec, Start};
 pub use spread::Spread;
 
 use crate::serving;
-use crate::spec::Fallback::{Absent, Value as Default};
-use crate::spec::{ALWAYS, Complaint, Component, Kind, Param, Values};
+use crate::spec::{Complaint, Component, Kind, Values, param};
 use arrivals::follow_load;
 
 const PARTS: [&[Component]; 9] = [
@@ -92,89 +91,50 @@ const WORKLOAD: Component = Component {
     doc: "A source of traffic; a scenario may have several.",
     source: "packetloom",
     params: &[&[
-        Param {
-            name: "sizes",
-            kind: Kind::Component("sizes"),
-            default: Absent,
-            doc: "How large flows are. Needed unless the flows are read from a list.",
-            source: "packetloom",
-            acts: ALWAYS,
+        param! {
+            "sizes": Kind::Component("sizes"),
+            "How large flows are. Needed unless the flows are read from a list.", "packetloom"
         },
-        Param {
-            name: "arrivals",
-            kind: Kind::Component("arrivals"),
-            default: Default("poisson"),
-            doc: "When they start.",
-            source: "pFabric §3",
-            acts: ALWAYS,
+        param! { "arrivals" = "poisson": Kind::Component("arrivals"), "When they start.", "pFabric §3" },
+        param! {
+            "pattern" = "random-pairs": Kind::Component("pattern"),
+            "From where to where they go.", "pFabric §3"
         },
-        Param {
-            name: "pattern",
-            kind: Kind::Component("pattern"),
-            default: Default("random-pairs"),
-            doc: "From where to where they go.",
-            source: "pFabric §3",
-            acts: ALWAYS,
+        param! {
+            "deadlines" = "none": Kind::Component("deadlines"),
+            "By when they should be complete.", "packetloom"
         },
-        Param {
-            name: "deadlines",
-            kind: Kind::Component("deadlines"),
-            default: Default("none"),
-            doc: "By when they should be complete.",
-            source: "packetloom",
-            acts: ALWAYS,
+        param! {
+            "class" = "0": Kind::Count(0),
+            "Their traffic class, for queues that know classes; 255 at most.", "packetloom"
         },
-        Param {
-            name: "class",
-            kind: Kind::Count(0),
-            default: Default("0"),
-            doc: "Their traffic class, for queues that know classes; 255 at most.",
-            source: "packetloom",
-            acts: ALWAYS,
+        param! {
+            "share" = "1": Kind::Number(0.0, 1.0),
+            "The part of the run's load that this source offers; those of all sources add up to 1 at most.",
+            "packetloom"
         },
-        Param {
-            name: "share",
-            kind: Kind::Number(0.0, 1.0),
-            default: Default("1"),
-            doc: "The part of the run's load that this source offers; those of all sources add up to 1 at most.",
-            source: "packetloom",
-            acts: ALWAYS,
-        },
-        Param {
-            name: "hosts",
-            kind: Kind::Number(0.0, 1.0),
-            default: Absent,
-            doc: "The share of the hosts that take part in this source and in no other, rounded down; they are drawn \
+        param! {
+            "hosts": Kind::Number(0.0, 1.0),
+            "The share of the hosts that take part in this source and in no other, rounded down; they are drawn \
                   for each seed. Left out: all hosts that belong to no other source alone; if the pattern names a \
                   host, all hosts.",
-            source: "NDP in a fat-tree §4: percentLongFlowNodes",
-            acts: ALWAYS,
+            "NDP in a fat-tree §4: percentLongFlowNodes"
         },
-        Param {
-            name: "background",
-            kind: Kind::Flag,
-            default: Default("false"),
-            doc: "The case does not wait for these flows: it ends when those of all other sources are over. They \
+        param! {
+            "background" = "false": Kind::Flag,
+            "The case does not wait for these flows: it ends when those of all other sources are over. They \
                   count neither in the run's number of flows nor in statistics.",
-            source: "NDP in a fat-tree §4: long flows run until all short flows finish",
-            acts: ALWAYS,
+            "NDP in a fat-tree §4: long flows run until all short flows finish"
         },
-        Param {
-            name: "start",
-            kind: Kind::Time,
-            default: Default("0us"),
-            doc: "When the source begins; what it reads from a list starts this much later.",
-            source: "packetloom",
-            acts: ALWAYS,
+        param! {
+            "start" = "0us": Kind::Time,
+            "When the source begins; what it reads from a list starts this much later.", "packetloom"
         },
-        Param {
-            name: "flows",
-            kind: Kind::Count(1),
-            default: Absent,
-            doc: "How many flows this source starts at most. Left out: the run's number, which open-loop sources \
+        param! {
+            "flows": Kind::Count(1),
+            "How many flows this source starts at most. Left out: the run's number, which open-loop sources \
                   share and each closed-loop source has for itself.",
-            source: "packetloom",
-            acts: ALWAYS,
+            "packetloom"
         },
     ]],
     check: check_workload,

@@ -5,26 +5,18 @@ use super::query::QuerySpec;
 use crate::flow::HostId;
 use crate::narrow::exact;
 use crate::random::{Purpose, Stream};
-use crate::spec::Fallback::{Absent, Required, Value as Default};
-use crate::spec::{ALWAYS, Complaint, Component, Kind, Needs, Param, Values, anything};
+use crate::spec::{Complaint, Component, Kind, Needs, Param, Values, anything, param};
 use crate::units::Time;
 use std::sync::Arc;
 
-const STAGGER: Param = Param {
-    name: "stagger",
-    kind: Kind::Time,
-    default: Default("0us"),
-    doc: "The second flow of an event starts this much after the first, the third as much after the second, and so on.",
-    source: "packetloom",
-    acts: ALWAYS,
+const STAGGER: Param = param! {
+    "stagger" = "0us": Kind::Time,
+    "The second flow of an event starts this much after the first, the third as much after the second, and so on.",
+    "packetloom"
 };
-const JITTER: Param = Param {
-    name: "jitter",
-    kind: Kind::Time,
-    default: Default("0us"),
-    doc: "Each flow starts later by a time drawn uniformly between 0 and this.",
-    source: "packetloom",
-    acts: ALWAYS,
+const JITTER: Param = param! {
+    "jitter" = "0us": Kind::Time,
+    "Each flow starts later by a time drawn uniformly between 0 and this.", "packetloom"
 };
 
 /// What a scenario can write as `pattern`.
@@ -62,41 +54,27 @@ pub const COMPONENTS: &[Component] = &[
               With a fixed receiver the load is that of its link.",
         source: "NDP §6",
         params: &[&[
-            Param {
-                name: "fan_in",
-                kind: Kind::Count(1),
-                default: Required,
-                doc: "How many hosts send in an event; all different, none the receiver.",
-                source: "packetloom",
-                acts: ALWAYS,
+            param! {
+                required "fan_in": Kind::Count(1),
+                "How many hosts send in an event; all different, none the receiver.", "packetloom"
             },
-            Param {
-                name: "receiver",
-                kind: Kind::Count(0),
-                default: Absent,
-                doc: "The receiving host. Left out: drawn anew for each event.",
-                source: "packetloom",
-                acts: ALWAYS,
+            param! {
+                "receiver": Kind::Count(0),
+                "The receiving host. Left out: drawn anew for each event.", "packetloom"
             },
             STAGGER,
             JITTER,
-            Param {
-                name: "query",
-                kind: Kind::Bytes,
-                default: Absent,
-                doc: "Size on the wire of the query by which the receiver requests each host's flow; it carries \
+            param! {
+                "query": Kind::Bytes,
+                "Size on the wire of the query by which the receiver requests each host's flow; it carries \
                       how many hosts are queried. The flow starts when the query arrives, and the jitter later. Left out: hosts start \
                       by themselves.",
-                source: "DAQ §II-B",
-                acts: ALWAYS,
+                "DAQ §II-B"
             },
-            Param {
-                name: "query_timeout",
-                kind: Kind::Time,
-                default: Default("10ms"),
-                doc: "A query that is not acknowledged for this long is sent again.",
-                source: "packetloom",
-                acts: &[Needs::Set("query")],
+            param! {
+                "query_timeout" = "10ms": Kind::Time,
+                "A query that is not acknowledged for this long is sent again.",
+                "packetloom"; acts &[Needs::Set("query")]
             },
         ]],
         check: check_query,
@@ -108,21 +86,13 @@ pub const COMPONENTS: &[Component] = &[
               With a fixed sender the load is that of its link.",
         source: "NDP in a fat-tree §6: future work",
         params: &[&[
-            Param {
-                name: "fan_out",
-                kind: Kind::Count(1),
-                default: Required,
-                doc: "How many hosts receive in an event; all different, none the sender.",
-                source: "packetloom",
-                acts: ALWAYS,
+            param! {
+                required "fan_out": Kind::Count(1),
+                "How many hosts receive in an event; all different, none the sender.", "packetloom"
             },
-            Param {
-                name: "sender",
-                kind: Kind::Count(0),
-                default: Absent,
-                doc: "The sending host. Left out: drawn anew for each event.",
-                source: "packetloom",
-                acts: ALWAYS,
+            param! {
+                "sender": Kind::Count(0),
+                "The sending host. Left out: drawn anew for each event.", "packetloom"
             },
             STAGGER,
             JITTER,
@@ -135,22 +105,8 @@ pub const COMPONENTS: &[Component] = &[
         doc: "All flows go from one host to another. The load is that of the sender's link.",
         source: "packetloom",
         params: &[&[
-            Param {
-                name: "src",
-                kind: Kind::Count(0),
-                default: Required,
-                doc: "The sending host.",
-                source: "packetloom",
-                acts: ALWAYS,
-            },
-            Param {
-                name: "dst",
-                kind: Kind::Count(0),
-                default: Required,
-                doc: "The receiving host.",
-                source: "packetloom",
-                acts: ALWAYS,
-            },
+            param! { required "src": Kind::Count(0), "The sending host.", "packetloom" },
+            param! { required "dst": Kind::Count(0), "The receiving host.", "packetloom" },
         ]],
         check: check_pair,
     },

@@ -4,8 +4,7 @@
 use super::job::settings;
 use crate::job::{Dependency, MOST_BYTES, Operation, Program, Rank, Work};
 use crate::narrow::exact;
-use crate::spec::Fallback::{Required, Value as Default};
-use crate::spec::{ALWAYS, Complaint, Component, Kind, Needs, Param, Values};
+use crate::spec::{Complaint, Component, Kind, Needs, Values, param};
 use crate::units::Time;
 
 /// What a scenario can write as `arrivals`.
@@ -19,55 +18,31 @@ pub const COMPONENT: Component = Component {
     source: "linux-rdma/perftest: run_iter_bw, run_iter_lat_send",
     params: &[
         &[
-            Param {
-                name: "test",
-                kind: Kind::Choice(&["bandwidth", "latency"]),
-                default: Default("bandwidth"),
-                doc: "What is measured: the rate with several messages outstanding; or half the time of a message and \
+            param! {
+                "test" = "bandwidth": Kind::Choice(&["bandwidth", "latency"]),
+                "What is measured: the rate with several messages outstanding; or half the time of a message and \
                       another of its size that answers it, one after the other.",
-                source: "perftest: *_bw, *_lat",
-                acts: ALWAYS,
+                "perftest: *_bw, *_lat"
             },
-            Param {
-                name: "size",
-                kind: Kind::Bytes,
-                default: Required,
-                doc: "Bytes of a message.",
-                source: "perftest: --size",
-                acts: ALWAYS,
+            param! { required "size": Kind::Bytes, "Bytes of a message.", "perftest: --size" },
+            param! {
+                "messages" = "1000": Kind::Count(2),
+                "How many a rank sends.", "perftest: --iters; 1000, for rates 5000"
             },
-            Param {
-                name: "messages",
-                kind: Kind::Count(2),
-                default: Default("1000"),
-                doc: "How many a rank sends.",
-                source: "perftest: --iters; 1000, for rates 5000",
-                acts: ALWAYS,
-            },
-            Param {
-                name: "outstanding",
-                kind: Kind::Count(1),
-                default: Default("128"),
-                doc: "How many messages of a rank are under way at most, those of all queue pairs together: the next is \
+            param! {
+                "outstanding" = "128": Kind::Count(1),
+                "How many messages of a rank are under way at most, those of all queue pairs together: the next is \
                       posted when the sender knows that the first of them has arrived.",
-                source: "perftest: --tx-depth, which is each queue pair's",
-                acts: BANDWIDTH,
+                "perftest: --tx-depth, which is each queue pair's"; acts BANDWIDTH
             },
-            Param {
-                name: "bidirectional",
-                kind: Kind::Flag,
-                default: Default("false"),
-                doc: "Whether both ranks send; perftest's rate is that of both directions together.",
-                source: "perftest: --bidirectional",
-                acts: BANDWIDTH,
+            param! {
+                "bidirectional" = "false": Kind::Flag,
+                "Whether both ranks send; perftest's rate is that of both directions together.",
+                "perftest: --bidirectional"; acts BANDWIDTH
             },
-            Param {
-                name: "pairs",
-                kind: Kind::Count(1),
-                default: Default("1"),
-                doc: "How many pairs of ranks do this at once.",
-                source: "packetloom",
-                acts: ALWAYS,
+            param! {
+                "pairs" = "1": Kind::Count(1),
+                "How many pairs of ranks do this at once.", "packetloom"
             },
         ],
         settings::PLACEMENT_PARAMS,

@@ -4,8 +4,7 @@ use super::job::{library, settings};
 use crate::formats::chakra::{self, AllGatherSize, Control, CpuCommunication, Loose, Missing, Order};
 use crate::formats::{self, goal, simai};
 use crate::job::Program;
-use crate::spec::Fallback::{Absent, Required, Value as Default};
-use crate::spec::{ALWAYS, Complaint, Component, Kind, Param, Values};
+use crate::spec::{Complaint, Component, Kind, Values, param};
 
 /// What a scenario can write as `arrivals`.
 pub const GOAL: Component = Component {
@@ -17,30 +16,16 @@ pub const GOAL: Component = Component {
     source: "Hoefler et al., LogGOPSim 2010",
     params: &[
         &[
-            Param {
-                name: "file",
-                kind: Kind::Text,
-                default: Required,
-                doc: "The file.",
-                source: "packetloom",
-                acts: ALWAYS,
+            param! { required "file": Kind::Text, "The file.", "packetloom" },
+            param! {
+                "unit" = "1ns": Kind::Time,
+                "The time of one unit of calc.", "LogGOPSim's defaults are in ns"
             },
-            Param {
-                name: "unit",
-                kind: Kind::Time,
-                default: Default("1ns"),
-                doc: "The time of one unit of calc.",
-                source: "LogGOPSim's defaults are in ns",
-                acts: ALWAYS,
-            },
-            Param {
-                name: "eager",
-                kind: Kind::Bytes,
-                default: Absent,
-                doc: "LogGOPS's S: a send of more bytes ends when its receiver has confirmed, by a message of 1 B, \
+            param! {
+                "eager": Kind::Bytes,
+                "LogGOPS's S: a send of more bytes ends when its receiver has confirmed, by a message of 1 B, \
                       that a receive took the message. Left out: a send ends when it is handed to the transport.",
-                source: "Hoefler et al., LogGOPSim 2010, where that word takes no time",
-                acts: ALWAYS,
+                "Hoefler et al., LogGOPSim 2010, where that word takes no time"
             },
         ],
         settings::PLACEMENT_PARAMS,
@@ -60,79 +45,50 @@ pub const CHAKRA: Component = Component {
     source: "MLCommons Chakra; astra-sim",
     params: &[
         &[
-            Param {
-                name: "files",
-                kind: Kind::Text,
-                default: Required,
-                doc: "The files' common prefix: what stands before .0.et.",
-                source: "packetloom",
-                acts: ALWAYS,
+            param! {
+                required "files": Kind::Text,
+                "The files' common prefix: what stands before .0.et.", "packetloom"
             },
-            Param {
-                name: "groups",
-                kind: Kind::Text,
-                default: Absent,
-                doc: "A JSON file of process groups, {\"0\": [0, 1]}, where the traces name groups and do not say who is in \
+            param! {
+                "groups": Kind::Text,
+                "A JSON file of process groups, {\"0\": [0, 1]}, where the traces name groups and do not say who is in \
                       them.",
-                source: "astra-sim's comm-group-configuration",
-                acts: ALWAYS,
+                "astra-sim's comm-group-configuration"
             },
-            Param {
-                name: "is_cpu_op",
-                kind: Kind::Flag,
-                default: Default("false"),
-                doc: "Whether a node without this attribute is executed by the CPU.",
-                source: "Chakra's feeder; the default of some versions is true",
-                acts: ALWAYS,
+            param! {
+                "is_cpu_op" = "false": Kind::Flag,
+                "Whether a node without this attribute is executed by the CPU.",
+                "Chakra's feeder; the default of some versions is true"
             },
-            Param {
-                name: "all_gather_size",
-                kind: Kind::Choice(&["per-rank", "total"]),
-                default: Default("per-rank"),
-                doc: "Whether the size of an all-gather is what each rank has before, or afterwards.",
-                source: "astra-sim (Ring.cc, HalvingDoubling.cc) and Chakra's converter: per-rank; the schema leaves it open",
-                acts: ALWAYS,
+            param! {
+                "all_gather_size" = "per-rank": Kind::Choice(&["per-rank", "total"]),
+                "Whether the size of an all-gather is what each rank has before, or afterwards.",
+                "astra-sim (Ring.cc, HalvingDoubling.cc) and Chakra's converter: per-rank; the schema leaves it open"
             },
-            Param {
-                name: "cpu_communication",
-                kind: Kind::Choice(&["refuse", "compute"]),
-                default: Default("refuse"),
-                doc: "What happens to communication nodes that are marked as the CPU's: they are refused, or take their recorded duration.",
-                source: "astra-sim refuses it",
-                acts: ALWAYS,
+            param! {
+                "cpu_communication" = "refuse": Kind::Choice(&["refuse", "compute"]),
+                "What happens to communication nodes that are marked as the CPU's: they are refused, or take their recorded duration.",
+                "astra-sim refuses it"
             },
-            Param {
-                name: "control",
-                kind: Kind::Choice(&["follow", "ignore"]),
-                default: Default("follow"),
-                doc: "Whether dependencies by control are followed.",
-                source: "astra-sim follows them; Chakra's feeder does not",
-                acts: ALWAYS,
+            param! {
+                "control" = "follow": Kind::Choice(&["follow", "ignore"]),
+                "Whether dependencies by control are followed.",
+                "astra-sim follows them; Chakra's feeder does not"
             },
-            Param {
-                name: "missing",
-                kind: Kind::Choice(&["refuse", "drop"]),
-                default: Default("refuse"),
-                doc: "How dependencies on missing nodes are treated.",
-                source: "packetloom",
-                acts: ALWAYS,
+            param! {
+                "missing" = "refuse": Kind::Choice(&["refuse", "drop"]),
+                "How dependencies on missing nodes are treated.", "packetloom"
             },
-            Param {
-                name: "repair",
-                kind: Kind::Choice(&["refuse", "chain-streams", "keep"]),
-                default: Default("refuse"),
-                doc: "How GPU nodes are treated on which nothing depends although their stream continues. They are refused; or each node depends on the one before it on its stream; or they are left alone.",
-                source: "Chakra's issue 215",
-                acts: ALWAYS,
+            param! {
+                "repair" = "refuse": Kind::Choice(&["refuse", "chain-streams", "keep"]),
+                "How GPU nodes are treated on which nothing depends although their stream continues. They are refused; or each node depends on the one before it on its stream; or they are left alone.",
+                "Chakra's issue 215"
             },
-            Param {
-                name: "order_nodes",
-                kind: Kind::Choice(&["file", "start"]),
-                default: Default("file"),
-                doc: "In which order a rank takes part in the collective operations of a group: as in its file, or by \
+            param! {
+                "order_nodes" = "file": Kind::Choice(&["file", "start"]),
+                "In which order a rank takes part in the collective operations of a group: as in its file, or by \
                       start time.",
-                source: "packetloom",
-                acts: ALWAYS,
+                "packetloom"
             },
         ],
         library::PARAMS,
@@ -150,38 +106,20 @@ pub const SIMAI: Component = Component {
     source: "SimAI, NSDI 2025",
     params: &[
         &[
-            Param {
-                name: "file",
-                kind: Kind::Text,
-                default: Required,
-                doc: "The file.",
-                source: "packetloom",
-                acts: ALWAYS,
+            param! { required "file": Kind::Text, "The file.", "packetloom" },
+            param! {
+                "ranks": Kind::Count(2),
+                "How many ranks there are, where the file does not say all_gpus.", "packetloom"
             },
-            Param {
-                name: "ranks",
-                kind: Kind::Count(2),
-                default: Absent,
-                doc: "How many ranks there are, where the file does not say all_gpus.",
-                source: "packetloom",
-                acts: ALWAYS,
-            },
-            Param {
-                name: "ranks_per_package",
-                kind: Kind::Count(1),
-                default: Absent,
-                doc: "Where the policy is HYBRID_DATA_MODEL, HYBRID_MODEL_DATA or HYBRID_CUSTOMIZED: how many ranks are \
+            param! {
+                "ranks_per_package": Kind::Count(1),
+                "Where the policy is HYBRID_DATA_MODEL, HYBRID_MODEL_DATA or HYBRID_CUSTOMIZED: how many ranks are \
                       in a package, which the file does not say. Ranks whose numbers follow each other are in the same.",
-                source: "the first dimension of ASTRA-sim's network",
-                acts: ALWAYS,
+                "the first dimension of ASTRA-sim's network"
             },
-            Param {
-                name: "passes",
-                kind: Kind::Count(1),
-                default: Default("1"),
-                doc: "How many passes over the layers are made.",
-                source: "SimAI's --num-passes",
-                acts: ALWAYS,
+            param! {
+                "passes" = "1": Kind::Count(1),
+                "How many passes over the layers are made.", "SimAI's --num-passes"
             },
         ],
         library::PARAMS,

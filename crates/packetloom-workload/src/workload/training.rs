@@ -5,8 +5,7 @@
 use super::job::{library, settings};
 use crate::job::{Collective, Dependency, Operation, Program, Rank, Sizes, Work};
 use crate::narrow::exact;
-use crate::spec::Fallback::{Absent, Required, Value as Default};
-use crate::spec::{ALWAYS, Complaint, Component, Kind, Param, Values};
+use crate::spec::{Complaint, Component, Kind, Values, param};
 use crate::units::Time;
 use std::collections::BTreeSet;
 
@@ -21,111 +20,64 @@ pub const COMPONENT: Component = Component {
     source: "Narayanan et al., SC 2021 §2; Shoeybi et al., Megatron-LM 2019 §3",
     params: &[
         &[
-            Param {
-                name: "tensor",
-                kind: Kind::Count(1),
-                default: Default("1"),
-                doc: "The degree of tensor parallelism.",
-                source: "Narayanan et al. §2.3",
-                acts: ALWAYS,
+            param! {
+                "tensor" = "1": Kind::Count(1),
+                "The degree of tensor parallelism.", "Narayanan et al. §2.3"
             },
-            Param {
-                name: "data",
-                kind: Kind::Count(1),
-                default: Default("1"),
-                doc: "The degree of data parallelism.",
-                source: "Narayanan et al. §2.1",
-                acts: ALWAYS,
+            param! {
+                "data" = "1": Kind::Count(1),
+                "The degree of data parallelism.", "Narayanan et al. §2.1"
             },
-            Param {
-                name: "pipeline",
-                kind: Kind::Count(1),
-                default: Default("1"),
-                doc: "How many stages the pipeline has.",
-                source: "Narayanan et al. §2.2",
-                acts: ALWAYS,
+            param! {
+                "pipeline" = "1": Kind::Count(1),
+                "How many stages the pipeline has.", "Narayanan et al. §2.2"
             },
-            Param {
-                name: "experts",
-                kind: Kind::Count(1),
-                default: Default("1"),
-                doc: "The degree of expert parallelism: this many neighbouring data parallel ranks exchange tokens \
+            param! {
+                "experts" = "1": Kind::Count(1),
+                "The degree of expert parallelism: this many neighbouring data parallel ranks exchange tokens \
                       in each layer, to the experts and back, forward and backward.",
-                source: "Lepikhin et al., GShard 2020",
-                acts: ALWAYS,
+                "Lepikhin et al., GShard 2020"
             },
-            Param {
-                name: "layers",
-                kind: Kind::Count(1),
-                default: Required,
-                doc: "Layers of the model, in equal parts on the stages.",
-                source: "packetloom",
-                acts: ALWAYS,
+            param! {
+                required "layers": Kind::Count(1),
+                "Layers of the model, in equal parts on the stages.", "packetloom"
             },
-            Param {
-                name: "microbatches",
-                kind: Kind::Count(1),
-                default: Default("1"),
-                doc: "Micro-batches of a step at each data parallel rank.",
-                source: "Narayanan et al. §2.2",
-                acts: ALWAYS,
+            param! {
+                "microbatches" = "1": Kind::Count(1),
+                "Micro-batches of a step at each data parallel rank.", "Narayanan et al. §2.2"
             },
-            Param {
-                name: "forward",
-                kind: Kind::Time,
-                default: Required,
-                doc: "Computing time of a layer's forward pass of a micro-batch.",
-                source: "packetloom",
-                acts: ALWAYS,
+            param! {
+                required "forward": Kind::Time,
+                "Computing time of a layer's forward pass of a micro-batch.", "packetloom"
             },
-            Param {
-                name: "backward",
-                kind: Kind::Time,
-                default: Absent,
-                doc: "Computing time of the backward pass. Left out: twice that of the forward pass.",
-                source: "Narayanan et al. §3.1: twice the forward pass",
-                acts: ALWAYS,
+            param! {
+                "backward": Kind::Time,
+                "Computing time of the backward pass. Left out: twice that of the forward pass.",
+                "Narayanan et al. §3.1: twice the forward pass"
             },
-            Param {
-                name: "update",
-                kind: Kind::Time,
-                default: Default("0us"),
-                doc: "Computing time at the end of the step, once all gradients are reduced.",
-                source: "packetloom",
-                acts: ALWAYS,
+            param! {
+                "update" = "0us": Kind::Time,
+                "Computing time at the end of the step, once all gradients are reduced.", "packetloom"
             },
-            Param {
-                name: "activations",
-                kind: Kind::Bytes,
-                default: Required,
-                doc: "Bytes of a micro-batch's activations between layers: what tensor parallel ranks reduce, what \
+            param! {
+                required "activations": Kind::Bytes,
+                "Bytes of a micro-batch's activations between layers: what tensor parallel ranks reduce, what \
                       goes from stage to stage, and what each rank exchanges with experts.",
-                source: "Narayanan et al. §3.2: 2·b·s·h",
-                acts: ALWAYS,
+                "Narayanan et al. §3.2: 2·b·s·h"
             },
-            Param {
-                name: "gradients",
-                kind: Kind::Bytes,
-                default: Required,
-                doc: "Bytes of a layer's gradients at a rank.",
-                source: "packetloom",
-                acts: ALWAYS,
+            param! {
+                required "gradients": Kind::Bytes,
+                "Bytes of a layer's gradients at a rank.", "packetloom"
             },
-            Param {
-                name: "overlap",
-                kind: Kind::Flag,
-                default: Default("true"),
-                doc: "Reduce a layer's gradients while earlier layers are computed, not after all of them.",
-                source: "Li et al., PyTorch Distributed, VLDB 2020",
-                acts: ALWAYS,
+            param! {
+                "overlap" = "true": Kind::Flag,
+                "Reduce a layer's gradients while earlier layers are computed, not after all of them.",
+                "Li et al., PyTorch Distributed, VLDB 2020"
             },
-            Param {
-                name: "sharded",
-                kind: Kind::Flag,
-                default: Default("false"),
-                doc: "Scatter the reduced gradients, and gather the weights after the update, instead of an all-reduce.",
-                source: "Rajbhandari et al., ZeRO, SC 2020",
-                acts: ALWAYS,
+            param! {
+                "sharded" = "false": Kind::Flag,
+                "Scatter the reduced gradients, and gather the weights after the update, instead of an all-reduce.",
+                "Rajbhandari et al., ZeRO, SC 2020"
             },
         ],
         library::PARAMS,

@@ -7,7 +7,7 @@ use super::settings::{self, Channel};
 use super::traffic::{Queues, Traffic};
 use crate::control::{Ceiling, Normaliser, Pair, Settling};
 use crate::narrow::{narrow, saturated};
-use crate::spec::{ALWAYS, Component, Fallback, Kind, Needs, Param, Values};
+use crate::spec::{Component, Kind, Needs, Values, param};
 use crate::topology::Topology;
 use crate::units::{ByteTime, Time};
 use std::cmp::Reverse;
@@ -21,62 +21,41 @@ pub const COMPONENT: Component = Component {
     source: "To sync or not to sync (Globecom 2018) §II-B, §III-B",
     params: &[
         &[
-            Param {
-                name: "estimator",
-                kind: Kind::Choice(&["active", "backlog", "arrivals"]),
-                default: Fallback::Value("active"),
-                doc: "The offered rate of a queue that is not empty: 1; what waits in it over the window; or what \
+            param! {
+                "estimator" = "active": Kind::Choice(&["active", "backlog", "arrivals"]),
+                "The offered rate of a queue that is not empty: 1; what waits in it over the window; or what \
                       arrived in it lately, as an exponential average over the window.",
-                source: "packetloom: SYN and ASY does not say how offered rates are estimated",
-                acts: ALWAYS,
+                "packetloom: SYN and ASY does not say how offered rates are estimated"
             },
-            Param {
-                name: "window",
-                kind: Kind::Time,
-                default: Fallback::Value("1ms"),
-                doc: "The estimator's window.",
-                source: "packetloom",
-                acts: &[Needs::Is("estimator", &["backlog", "arrivals"])],
+            param! {
+                "window" = "1ms": Kind::Time,
+                "The estimator's window.",
+                "packetloom"; acts &[Needs::Is("estimator", &["backlog", "arrivals"])]
             },
-            Param {
-                name: "up_to_offered",
-                kind: Kind::Flag,
-                default: Fallback::Value("false"),
-                doc: "Whether a queue gets no more than its offered rate; otherwise links are allocated fully.",
-                source: "packetloom",
-                acts: ALWAYS,
+            param! {
+                "up_to_offered" = "false": Kind::Flag,
+                "Whether a queue gets no more than its offered rate; otherwise links are allocated fully.",
+                "packetloom"
             },
-            Param {
-                name: "share",
-                kind: Kind::Number(0.01, 1.0),
-                default: Fallback::Value("1.0"),
-                doc: "The share of each link that is allocated. If it is less than 1, queues at switches drain.",
-                source: "packetloom",
-                acts: ALWAYS,
+            param! {
+                "share" = "1.0": Kind::Number(0.01, 1.0),
+                "The share of each link that is allocated. If it is less than 1, queues at switches drain.",
+                "packetloom"
             },
-            Param {
-                name: "rounds",
-                kind: Kind::Count(0),
-                default: Fallback::Value("1000"),
-                doc: "How often rows and columns are normalised in turn, at most. Decisions that this limit ended are counted.",
-                source: "packetloom: SYN and ASY §III-B normalises iteratively and gives no number",
-                acts: ALWAYS,
+            param! {
+                "rounds" = "1000": Kind::Count(0),
+                "How often rows and columns are normalised in turn, at most. Decisions that this limit ended are counted.",
+                "packetloom: SYN and ASY §III-B normalises iteratively and gives no number"
             },
-            Param {
-                name: "tolerance",
-                kind: Kind::Number(0.0, 1.0),
-                default: Fallback::Value("0.001"),
-                doc: "Rates are settled when a round changes none of them by more than this share of a link.",
-                source: "packetloom: SYN and ASY §III-B gives none",
-                acts: ALWAYS,
+            param! {
+                "tolerance" = "0.001": Kind::Number(0.0, 1.0),
+                "Rates are settled when a round changes none of them by more than this share of a link.",
+                "packetloom: SYN and ASY §III-B gives none"
             },
-            Param {
-                name: "period",
-                kind: Kind::Time,
-                default: Fallback::Value("0us"),
-                doc: "The controller decides at multiples of this; 0us: at every change.",
-                source: "SYN and ASY §II-B: whenever the offered load changes",
-                acts: ALWAYS,
+            param! {
+                "period" = "0us": Kind::Time,
+                "The controller decides at multiples of this; 0us: at every change.",
+                "SYN and ASY §II-B: whenever the offered load changes"
             },
         ],
         settings::PARAMS,

@@ -2,7 +2,7 @@
 
 use crate::narrow::{narrow, saturated};
 use crate::random::{Purpose, Stream};
-use crate::spec::{self, ALWAYS, Component, Fallback, Kind, Param, Registered, Values, anything};
+use crate::spec::{self, Component, Kind, Registered, Values, anything, param};
 
 /// A full packet at the IP layer.
 pub const FULL_BYTES: u16 = 1500;
@@ -55,13 +55,9 @@ const LENGTHS: &[Registered<Build>] = &[
     ),
     Registered {
         component: Component {
-            params: &[&[Param {
-                name: "short",
-                kind: Kind::Number(0.0, 1.0),
-                default: Fallback::Value("0.4"),
-                doc: "The share of packets of 40 B.",
-                source: "SYN and ASY §III-C",
-                acts: ALWAYS,
+            params: &[&[param! {
+                "short" = "0.4": Kind::Number(0.0, 1.0),
+                "The share of packets of 40 B.", "SYN and ASY §III-C"
             }]],
             ..BIMODAL.component
         },

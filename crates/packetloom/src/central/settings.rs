@@ -1,7 +1,7 @@
 //! What SYN and ASY have in common: packets, and what the paper leaves out of the way to the controller and back.
 
 use crate::random::{Purpose, Stream};
-use crate::spec::{ALWAYS, Complaint, Fallback, Kind, Needs, Param, Values};
+use crate::spec::{ALWAYS, Complaint, Fallback, Kind, Needs, Param, Values, param};
 use crate::units::Time;
 
 const fn ours(name: &'static str, kind: Kind, default: Fallback, doc: &'static str) -> Param {
@@ -17,13 +17,9 @@ const fn ours(name: &'static str, kind: Kind, default: Fallback, doc: &'static s
 
 /// The shared parameters.
 pub const PARAMS: &[Param] = &[
-    Param {
-        name: "lengths",
-        kind: Kind::Component("lengths"),
-        default: Fallback::Value("full"),
-        doc: "How long packets are, headers included; a flow's size counts these bytes.",
-        source: "SYN and ASY §III-C",
-        acts: ALWAYS,
+    param! {
+        "lengths" = "full": Kind::Component("lengths"),
+        "How long packets are, headers included; a flow's size counts these bytes.", "SYN and ASY §III-C"
     },
     ours(
         "latency",

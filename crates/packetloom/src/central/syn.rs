@@ -13,7 +13,7 @@ use crate::control::colouring::Paull;
 use crate::control::matching::{Candidate, Head, Policy, Scheduler};
 use crate::narrow::{narrow, saturated};
 use crate::random::{Purpose, Stream};
-use crate::spec::{ALWAYS, Component, Fallback, Kind, Needs, Param, Values};
+use crate::spec::{Component, Kind, Needs, Values, param};
 use crate::topology::Topology;
 use crate::units::Time;
 use std::cmp::Reverse;
@@ -27,38 +27,25 @@ pub const COMPONENT: Component = Component {
     source: "To sync or not to sync (Globecom 2018) §II-A, §III-A, after Fastpass",
     params: &[
         &[
-            Param {
-                name: "order",
-                kind: Kind::Choice(&["ocf", "srjf", "mmf", "least-recent"]),
-                default: Fallback::Value("mmf"),
-                doc: "Who goes first: the oldest packet, the flow with the least left, the longest at the head of its \
+            param! {
+                "order" = "mmf": Kind::Choice(&["ocf", "srjf", "mmf", "least-recent"]),
+                "Who goes first: the oldest packet, the flow with the least left, the longest at the head of its \
                       queue, or the pair served least recently.",
-                source: "SYN and ASY §III-A: OCF, SRJF, MMF; Fastpass §3.1",
-                acts: ALWAYS,
+                "SYN and ASY §III-A: OCF, SRJF, MMF; Fastpass §3.1"
             },
-            Param {
-                name: "pack",
-                kind: Kind::Flag,
-                default: Fallback::Value("false"),
-                doc: "Whether a slot takes as many of a queue's packets as fit into it.",
-                source: "packetloom: an extension",
-                acts: ALWAYS,
+            param! {
+                "pack" = "false": Kind::Flag,
+                "Whether a slot takes as many of a queue's packets as fit into it.",
+                "packetloom: an extension"
             },
-            Param {
-                name: "clock_error",
-                kind: Kind::Time,
-                default: Fallback::Value("0us"),
-                doc: "How far servers' clocks are apart, drawn once for each server: the standard deviation, or the width.",
-                source: "packetloom",
-                acts: ALWAYS,
+            param! {
+                "clock_error" = "0us": Kind::Time,
+                "How far servers' clocks are apart, drawn once for each server: the standard deviation, or the width.",
+                "packetloom"
             },
-            Param {
-                name: "clock_distribution",
-                kind: Kind::Choice(&["gaussian", "uniform"]),
-                default: Fallback::Value("gaussian"),
-                doc: "How clocks' errors are distributed.",
-                source: "packetloom",
-                acts: &[Needs::Above("clock_error", 0)],
+            param! {
+                "clock_distribution" = "gaussian": Kind::Choice(&["gaussian", "uniform"]),
+                "How clocks' errors are distributed.", "packetloom"; acts &[Needs::Above("clock_error", 0)]
             },
         ],
         settings::PARAMS,

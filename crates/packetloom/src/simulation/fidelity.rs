@@ -10,7 +10,7 @@ use crate::fault::{self, Faults};
 use crate::queue;
 use crate::routing;
 use crate::scenario::Case;
-use crate::spec::{ALWAYS, Complaint, Component, Fallback, Kind, Param, Value, Values, anything};
+use crate::spec::{Complaint, Component, Kind, Value, Values, anything, param};
 use crate::topology::{MessageCosts, Topology};
 use crate::transport;
 use crate::workload::Workload;
@@ -63,29 +63,19 @@ pub const FIDELITY_COMPONENTS: &[Component] = &[
         doc: "Every packet, but time is skipped in which nothing changes: while all flows keep their rates and queues their lengths, and while the stages of a collective operation take as long as those before.",
         source: "packetloom",
         params: &[&[
-            Param {
-                name: "tolerance",
-                kind: Kind::Number(0.0, 0.5),
-                default: Fallback::Value("0.02"),
-                doc: "How much may change in a steady state. Between the two halves of an observation: the rate of a flow (the mean rate of flows that nothing distinguishes) and the amount in flight. In a collective operation: the time of a rank's stages from their mean. All flows, or ranks, together may change by a tenth of it.",
-                source: "packetloom",
-                acts: ALWAYS,
+            param! {
+                "tolerance" = "0.02": Kind::Number(0.0, 0.5),
+                "How much may change in a steady state. Between the two halves of an observation: the rate of a flow (the mean rate of flows that nothing distinguishes) and the amount in flight. In a collective operation: the time of a rank's stages from their mean. All flows, or ranks, together may change by a tenth of it.",
+                "packetloom"
             },
-            Param {
-                name: "round_trips",
-                kind: Kind::Count(1),
-                default: Fallback::Value("64"),
-                doc: "The least observation, in round trips of the empty network; as many are left of a flow before its end.",
-                source: "packetloom",
-                acts: ALWAYS,
+            param! {
+                "round_trips" = "64": Kind::Count(1),
+                "The least observation, in round trips of the empty network; as many are left of a flow before its end.",
+                "packetloom"
             },
-            Param {
-                name: "stretch",
-                kind: Kind::Count(1),
-                default: Fallback::Value("100"),
-                doc: "The longest skip, as a multiple of the observation.",
-                source: "packetloom",
-                acts: ALWAYS,
+            param! {
+                "stretch" = "100": Kind::Count(1),
+                "The longest skip, as a multiple of the observation.", "packetloom"
             },
         ]],
         check: anything,
@@ -96,29 +86,20 @@ pub const FIDELITY_COMPONENTS: &[Component] = &[
         doc: "An estimate: each link is simulated packet by packet on its own, with the flows that cross it, and a flow's delays are added up along its path. Of similar links only some are simulated.",
         source: "Parsimon (Zhao et al., NSDI 2023): decomposition, delays per packet by flow size, clustering; the choice of representatives is packetloom's",
         params: &[&[
-            Param {
-                name: "representatives",
-                kind: Kind::Count(1),
-                default: Fallback::Value("2"),
-                doc: "How many of similar links (with the same tiers, rates and delays) are simulated at least, spread from the least to the most loaded; if there are fewer: all.",
-                source: "packetloom; Parsimon §3.3 clusters by distances between loads, sizes and gaps",
-                acts: ALWAYS,
+            param! {
+                "representatives" = "2": Kind::Count(1),
+                "How many of similar links (with the same tiers, rates and delays) are simulated at least, spread from the least to the most loaded; if there are fewer: all.",
+                "packetloom; Parsimon §3.3 clusters by distances between loads, sizes and gaps"
             },
-            Param {
-                name: "flows",
-                kind: Kind::Count(1),
-                default: Fallback::Value("2000"),
-                doc: "More are simulated if it takes more of them to carry about this many flows in total.",
-                source: "packetloom",
-                acts: ALWAYS,
+            param! {
+                "flows" = "2000": Kind::Count(1),
+                "More are simulated if it takes more of them to carry about this many flows in total.",
+                "packetloom"
             },
-            Param {
-                name: "neighbours",
-                kind: Kind::Count(1),
-                default: Fallback::Value("15"),
-                doc: "At a link that was not simulated a flow's delay is drawn from this many flows at similar links: those nearest in size and in the number of flows that share the link. Twice the size is as far as twice the number. Flows that are equally near all count.",
-                source: "packetloom; Parsimon §3.4 draws from buckets of at least 100 sizes",
-                acts: ALWAYS,
+            param! {
+                "neighbours" = "15": Kind::Count(1),
+                "At a link that was not simulated a flow's delay is drawn from this many flows at similar links: those nearest in size and in the number of flows that share the link. Twice the size is as far as twice the number. Flows that are equally near all count.",
+                "packetloom; Parsimon §3.4 draws from buckets of at least 100 sizes"
             },
         ]],
         check: anything,
@@ -129,21 +110,15 @@ pub const FIDELITY_COMPONENTS: &[Component] = &[
         doc: "An estimate without packets: flows, and messages of jobs, share all links of their paths max-min fairly from their first moment on, whatever the transport. The time of a packet across the network, and of a handshake, is added.",
         source: "Bertsekas and Gallager, Data Networks, §6.5.2",
         params: &[&[
-            Param {
-                name: "collectives",
-                kind: Kind::Choice(&["messages", "whole"]),
-                default: Fallback::Value("messages"),
-                doc: "How collective operations of jobs are simulated: message by message, or as wholes. A whole's messages share one pace in each stage, and have no rows. That needs ranks in one stage at a time, and one path for all messages between two hosts: rings, halving and doubling, all-to-all, hierarchical ones, not trees. It takes much less time, and is less accurate where ranks begin apart or a link holds some of them back.",
-                source: "packetloom",
-                acts: ALWAYS,
+            param! {
+                "collectives" = "messages": Kind::Choice(&["messages", "whole"]),
+                "How collective operations of jobs are simulated: message by message, or as wholes. A whole's messages share one pace in each stage, and have no rows. That needs ranks in one stage at a time, and one path for all messages between two hosts: rings, halving and doubling, all-to-all, hierarchical ones, not trees. It takes much less time, and is less accurate where ranks begin apart or a link holds some of them back.",
+                "packetloom"
             },
-            Param {
-                name: "calibrate",
-                kind: Kind::Flag,
-                default: Fallback::Value("false"),
-                doc: "Whether short packet runs measure first what the transport makes of full links: shifts, permutations and incasts on a part of the network. They give how many times as long messages take as in this estimate. Each message then draws such a factor, by its size, by how full the fabric is, and by how many share its bottleneck.",
-                source: "packetloom",
-                acts: ALWAYS,
+            param! {
+                "calibrate" = "false": Kind::Flag,
+                "Whether short packet runs measure first what the transport makes of full links: shifts, permutations and incasts on a part of the network. They give how many times as long messages take as in this estimate. Each message then draws such a factor, by its size, by how full the fabric is, and by how many share its bottleneck.",
+                "packetloom"
             },
         ]],
         check: check_flows,

@@ -5,7 +5,7 @@ use super::super::{Chooser, Routing, ns3, plain_ecmp};
 use super::{Actions, Balancer, Flowlets, Home, Look, Pass, Passing, Tag, Ways};
 use crate::narrow::narrow;
 use crate::random::Stream;
-use crate::spec::{Complaint, Component, Kind, Needs, Param, Registered, Values};
+use crate::spec::{Complaint, Component, Kind, Needs, Registered, Values, param};
 use crate::units::Time;
 
 /// The routing.
@@ -17,42 +17,31 @@ pub const ROUTING: Registered<Routing> = Registered {
         source: "uet-htsim, fat_tree_switch.cpp: ecmp_ar",
         params: &[
             &[
-                Param::value(
-                    "per",
-                    Kind::Choice(&["packet", "flowlet", "hash"]),
-                    "packet",
+                param! {
+                    "per" = "packet": Kind::Choice(&["packet", "flowlet", "hash"]),
                     "\"packet\": each packet takes one of the best ports. \"flowlet\": a flowlet moves to one if it is strictly better than the last port and a coin flip allows it. \"hash\": a packet takes the port of its hash, unless that is among the worst and a coin flip allows another.",
-                    "uet-htsim: ecmp_ar by packet or flow, ecmp_host_ar",
-                ),
-                Param::value(
-                    "flowlet_gap",
-                    Kind::Time,
-                    "10us",
+                    "uet-htsim: ecmp_ar by packet or flow, ecmp_host_ar"
+                },
+                param! {
+                    "flowlet_gap" = "10us": Kind::Time,
                     "With per = \"flowlet\": a silence longer than this ends a flowlet.",
-                    "uet-htsim: ar_sticky_delta 10 us",
-                )
-                .acts(&[Needs::Is("per", &["flowlet"])]),
-                Param::value(
-                    "capacity",
-                    Kind::Bytes,
-                    "225KB",
+                    "uet-htsim: ar_sticky_delta 10 us"; acts &[Needs::Is("per", &["flowlet"])]
+                },
+                param! {
+                    "capacity" = "225KB": Kind::Bytes,
                     "The queue length of which the bands are shares: below 5 %, below 10 %, below 20 %, and above.",
-                    "packetloom; uet-htsim takes each queue's own",
-                ),
-                Param::value(
-                    "update_interval",
-                    Kind::Time,
-                    "0s",
+                    "packetloom; uet-htsim takes each queue's own"
+                },
+                param! {
+                    "update_interval" = "0s": Kind::Time,
                     "How often a switch updates what it knows of its queues; 0: for every packet.",
-                    "packetloom; uet-htsim, queue.cpp: 0.1 us",
-                ),
-                Param::value(
-                    "least",
-                    Kind::Bytes,
-                    "100B",
+                    "packetloom; uet-htsim, queue.cpp: 0.1 us"
+                },
+                param! {
+                    "least" = "100B": Kind::Bytes,
                     "Packets smaller than this take per-flow ECMP.",
-                    "uet-htsim: packets below 100 B are hashed",
-                ),
+                    "uet-htsim: packets below 100 B are hashed"
+                },
             ],
             ns3::PARAMS,
         ],

@@ -6,7 +6,7 @@ use crate::flow::HostId;
 use crate::narrow::exact;
 use crate::packet::Kind as PacketKind;
 use crate::random::Stream;
-use crate::spec::{Component, Kind, Param, Registered, Values, anything};
+use crate::spec::{Component, Kind, Registered, Values, anything, param};
 use smallvec::SmallVec;
 use std::collections::BTreeMap;
 
@@ -19,34 +19,26 @@ pub const ROUTING: Registered<Routing> = Registered {
         source: "DRILL, SIGCOMM 2017, §3.2",
         params: &[
             &[
-                Param::value(
-                    "samples",
-                    Kind::Count(1),
-                    "2",
+                param! {
+                    "samples" = "2": Kind::Count(1),
                     "d: how many next hops are drawn for each packet, each at most once.",
-                    "DRILL §3.2: DRILL(2, 1)",
-                ),
-                Param::value(
-                    "memory",
-                    Kind::Count(0),
-                    "1",
+                    "DRILL §3.2: DRILL(2, 1)"
+                },
+                param! {
+                    "memory" = "1": Kind::Count(0),
                     "m: how many of the shortest queues are remembered for the next packet.",
-                    "DRILL §3.2: DRILL(2, 1)",
-                ),
-                Param::value(
-                    "memory_per",
-                    Kind::Choice(&["switch", "destination"]),
-                    "switch",
+                    "DRILL §3.2: DRILL(2, 1)"
+                },
+                param! {
+                    "memory_per" = "switch": Kind::Choice(&["switch", "destination"]),
                     "Which packets share a memory: all at a switch, or those to the same host.",
-                    "DRILL §3.2: each engine has one; ConWeave's ns-3 simulator: each destination",
-                ),
-                Param::value(
-                    "balances",
-                    Kind::Choice(&["all", "data"]),
-                    "all",
+                    "DRILL §3.2: each engine has one; ConWeave's ns-3 simulator: each destination"
+                },
+                param! {
+                    "balances" = "all": Kind::Choice(&["all", "data"]),
                     "Which packets it balances: all, or data only; the others then take per-flow ECMP.",
-                    "DRILL §3.2: all; ConWeave's ns-3 simulator: data",
-                ),
+                    "DRILL §3.2: all; ConWeave's ns-3 simulator: data"
+                },
             ],
             ns3::PARAMS,
         ],

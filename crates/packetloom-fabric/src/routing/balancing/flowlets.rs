@@ -5,7 +5,7 @@ use super::super::ns3::Ports;
 use super::{Home, Passing};
 use crate::flow::{FlowId, HostId};
 use crate::random::mix;
-use crate::spec::{Complaint, Kind, Param, Values};
+use crate::spec::{Complaint, Kind, Param, Values, param};
 use crate::units::Time;
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
@@ -44,13 +44,11 @@ impl Hasher for Mixed {
 pub(super) type OfFlows<T> = HashMap<Stream, T, BuildHasherDefault<Mixed>>;
 
 /// By what switches distinguish flows.
-pub(super) const KEY: Param = Param::value(
-    "flowlet_key",
-    Kind::Choice(&["flow", "conweave-ns3"]),
-    "flow",
+pub(super) const KEY: Param = param! {
+    "flowlet_key" = "flow": Kind::Choice(&["flow", "conweave-ns3"]),
     "What flowlets belong to: a flow; or, to replay ConWeave's ns-3 simulator, what has the same receiver, source port, and destination port ORed with the class. Flows of several senders may share that, and with it a flowlet; with hash = \"hpcc-ns3\" only.",
-    "LetFlow §4, CONGA §3.4: a flow's five-tuple; ConWeave's ns-3 simulator, letflow-routing.cc and conga-routing.cc",
-);
+    "LetFlow §4, CONGA §3.4: a flow's five-tuple; ConWeave's ns-3 simulator, letflow-routing.cc and conga-routing.cc"
+};
 
 /// What must hold of it.
 pub(super) fn check(values: &Values) -> Result<(), Complaint> {

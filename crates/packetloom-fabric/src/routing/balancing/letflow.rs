@@ -4,16 +4,14 @@
 use super::super::{Chooser, Routing, ns3, plain_ecmp};
 use super::{Actions, Balancer, Flowlets, Look, Pass, Passing, Tag, Ways, flowlets};
 use crate::random::Stream;
-use crate::spec::{Component, Kind, Param, Registered};
+use crate::spec::{Component, Kind, Param, Registered, param};
 
 /// The gap between flowlets.
-pub(super) const GAP: Param = Param::value(
-    "flowlet_gap",
-    Kind::Time,
-    "100us",
+pub(super) const GAP: Param = param! {
+    "flowlet_gap" = "100us": Kind::Time,
     "A silence longer than this ends a flowlet.",
-    "LetFlow §5 and ConWeave's ns-3 simulator: 100 us; CONGA §3.2: 500 us",
-);
+    "LetFlow §5 and ConWeave's ns-3 simulator: 100 us; CONGA §3.2: 500 us"
+};
 
 /// The routing.
 pub const ROUTING: Registered<Routing> = Registered {
@@ -26,13 +24,11 @@ pub const ROUTING: Registered<Routing> = Registered {
             &[
                 GAP,
                 flowlets::KEY,
-                Param::value(
-                    "first",
-                    Kind::Choice(&["ecmp", "random"]),
-                    "ecmp",
+                param! {
+                    "first" = "ecmp": Kind::Choice(&["ecmp", "random"]),
                     "Which next hop a flow's first flowlet takes: the one of per-flow ECMP, so that a flow without gaps is as under ECMP; or one drawn at random.",
-                    "packetloom; LetFlow §4 and ConWeave's ns-3 simulator: random",
-                ),
+                    "packetloom; LetFlow §4 and ConWeave's ns-3 simulator: random"
+                },
             ],
             ns3::PARAMS,
         ],

@@ -6,42 +6,28 @@ use crate::flow::FlowId;
 use crate::narrow::exact;
 use crate::random::Stream;
 use crate::routing::{Fate, Judged};
-use crate::spec::{ALWAYS, Complaint, Component, Fallback, Kind, Param, Registered, Values};
+use crate::spec::{Complaint, Component, Kind, Param, Registered, Values, param};
 use crate::units::Time;
 
 /// What can be set of the penalties.
 pub(super) const PENALTIES: &[Param] = &[
-    Param {
-        name: "penalty_mark",
-        kind: Kind::Count(0),
-        default: Fallback::Value("1"),
-        doc: "How often an entropy is skipped for a marked packet.",
-        source: "htsim_uec: 1; htsim_eqds: 1",
-        acts: ALWAYS,
+    param! {
+        "penalty_mark" = "1": Kind::Count(0),
+        "How often an entropy is skipped for a marked packet.", "htsim_uec: 1; htsim_eqds: 1"
     },
-    Param {
-        name: "penalty_trim",
-        kind: Kind::Count(0),
-        default: Fallback::Value("4"),
-        doc: "How often for a trimmed packet.",
-        source: "htsim_uec: 4; htsim_eqds: 1",
-        acts: ALWAYS,
+    param! {
+        "penalty_trim" = "4": Kind::Count(0),
+        "How often for a trimmed packet.", "htsim_uec: 4; htsim_eqds: 1"
     },
-    Param {
-        name: "penalty_max",
-        kind: Kind::Count(1),
-        default: Fallback::Value("15"),
-        doc: "The most that an entropy has to be skipped, which is also what a packet that timed out costs it.",
-        source: "htsim_uec: 15; htsim_eqds: 1",
-        acts: ALWAYS,
+    param! {
+        "penalty_max" = "15": Kind::Count(1),
+        "The most that an entropy has to be skipped, which is also what a packet that timed out costs it.",
+        "htsim_uec: 15; htsim_eqds: 1"
     },
-    Param {
-        name: "skip",
-        kind: Kind::Choice(&["first", "each"]),
-        default: Fallback::Value("first"),
-        doc: "Of the entropies that are skipped for one packet, which one's penalties are lowered by one.",
-        source: "htsim_uec: the first; htsim_eqds: each",
-        acts: ALWAYS,
+    param! {
+        "skip" = "first": Kind::Choice(&["first", "each"]),
+        "Of the entropies that are skipped for one packet, which one's penalties are lowered by one.",
+        "htsim_uec: the first; htsim_eqds: each"
     },
 ];
 

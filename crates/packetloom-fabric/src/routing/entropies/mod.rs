@@ -18,7 +18,7 @@ use crate::flow_table::FlowTable;
 use crate::narrow::{exact, narrow};
 use crate::packet::{Kind, Packet};
 use crate::random::{Purpose, Stream};
-use crate::spec::{self, ALWAYS, Complaint, Component, Fallback, Kind as Holds, Param, Registered, Values};
+use crate::spec::{self, Complaint, Component, Kind as Holds, Param, Registered, Values, param};
 use crate::units::Time;
 use bitmap::Bitmap;
 use mixed::Mixed;
@@ -30,13 +30,9 @@ use reps::Reps;
 use reps_legacy::Recycled;
 
 /// How many there are.
-const ENTROPIES: Param = Param {
-    name: "entropies",
-    kind: Holds::Count(1),
-    default: Fallback::Value("64"),
-    doc: "How many entropies a flow uses, 0, 1, 2 and so on: a power of two up to 65536.",
-    source: "htsim_uec: -paths 64",
-    acts: ALWAYS,
+const ENTROPIES: Param = param! {
+    "entropies" = "64": Holds::Count(1),
+    "How many entropies a flow uses, 0, 1, 2 and so on: a power of two up to 65536.", "htsim_uec: -paths 64"
 };
 
 fn check(values: &Values) -> Result<(), Complaint> {
@@ -259,7 +255,7 @@ impl Entropies {
 mod testing {
     use super::*;
     use crate::routing::Fate;
-    use crate::spec::Value;
+    use crate::spec::{Fallback, Value};
 
     /// A flow's selector with its defaults but for these.
     pub(super) fn selector(kind: &str, own: &[(&str, Value)]) -> (Selector, Stream) {

@@ -8,7 +8,7 @@ use crate::flow::FlowId;
 use crate::narrow::{exact, narrow};
 use crate::random::Stream;
 use crate::routing::{Fate, Judged};
-use crate::spec::{ALWAYS, Component, Fallback, Kind, Param, Registered, Values};
+use crate::spec::{Component, Kind, Registered, Values, param};
 use crate::units::Time;
 
 pub(super) const WAY: Registered<Way> = Registered {
@@ -20,29 +20,20 @@ pub(super) const WAY: Registered<Way> = Registered {
         params: &[
             &[ENTROPIES],
             &[
-                Param {
-                    name: "marked_above",
-                    kind: Kind::Number(0.0, 1.0),
-                    default: Fallback::Value("0.5"),
-                    doc: "A round trip is congested if more than this share of the feedback in it was of marked or trimmed packets.",
-                    source: "PLB §3: K, 50 %; Linux: tcp_plb_cong_thresh 128 of 256, from which on",
-                    acts: ALWAYS,
+                param! {
+                    "marked_above" = "0.5": Kind::Number(0.0, 1.0),
+                    "A round trip is congested if more than this share of the feedback in it was of marked or trimmed packets.",
+                    "PLB §3: K, 50 %; Linux: tcp_plb_cong_thresh 128 of 256, from which on"
                 },
-                Param {
-                    name: "rounds",
-                    kind: Kind::Count(1),
-                    default: Fallback::Value("3"),
-                    doc: "After this many congested round trips in a row another path is drawn.",
-                    source: "PLB §3: M, where nothing is in flight, and N; Linux: tcp_plb_idle_rehash_rounds 3, tcp_plb_rehash_rounds 12",
-                    acts: ALWAYS,
+                param! {
+                    "rounds" = "3": Kind::Count(1),
+                    "After this many congested round trips in a row another path is drawn.",
+                    "PLB §3: M, where nothing is in flight, and N; Linux: tcp_plb_idle_rehash_rounds 3, tcp_plb_rehash_rounds 12"
                 },
-                Param {
-                    name: "suspend",
-                    kind: Kind::Time,
-                    default: Fallback::Value("60s"),
-                    doc: "Congestion does not move the flow for this long after a timeout.",
-                    source: "Linux: tcp_plb_suspend_rto_sec 60, and up to twice that at random",
-                    acts: ALWAYS,
+                param! {
+                    "suspend" = "60s": Kind::Time,
+                    "Congestion does not move the flow for this long after a timeout.",
+                    "Linux: tcp_plb_suspend_rto_sec 60, and up to twice that at random"
                 },
             ],
         ],

@@ -9,7 +9,7 @@ use super::{ENTROPIES, Feedback, Fits, Select, Selector, Way, check, draw_among,
 use crate::narrow::{exact, narrow};
 use crate::random::Stream;
 use crate::routing::{Fate, Judged};
-use crate::spec::{ALWAYS, Complaint, Component, Fallback, Kind, Param, Registered, Values};
+use crate::spec::{Complaint, Component, Kind, Registered, Values, param};
 use crate::units::Time;
 use smallvec::SmallVec;
 
@@ -25,45 +25,29 @@ pub(super) const WAY: Registered<Way> = Registered {
         params: &[
             &[ENTROPIES],
             &[
-                Param {
-                    name: "ring",
-                    kind: Kind::Count(1),
-                    default: Fallback::Value("8"),
-                    doc: "How many of the last entropies that came back are kept.",
-                    source: "REPS: 8",
-                    acts: ALWAYS,
+                param! {
+                    "ring" = "8": Kind::Count(1),
+                    "How many of the last entropies that came back are kept.", "REPS: 8"
                 },
-                Param {
-                    name: "uses",
-                    kind: Kind::Count(1),
-                    default: Fallback::Value("1"),
-                    doc: "How often each of them is used: more than once where an ACK is for several packets.",
-                    source: "REPS: 1; htsim_uec: compressed_acks_reuse",
-                    acts: ALWAYS,
+                param! {
+                    "uses" = "1": Kind::Count(1),
+                    "How often each of them is used: more than once where an ACK is for several packets.",
+                    "REPS: 1; htsim_uec: compressed_acks_reuse"
                 },
-                Param {
-                    name: "freeze",
-                    kind: Kind::Time,
-                    default: Fallback::Value("10ms"),
-                    doc: "For this long after a timeout only entropies in the ring are used, in turn; 0s: there is no freezing.",
-                    source: "htsim_uec: 10 ms",
-                    acts: ALWAYS,
+                param! {
+                    "freeze" = "10ms": Kind::Time,
+                    "For this long after a timeout only entropies in the ring are used, in turn; 0s: there is no freezing.",
+                    "htsim_uec: 10 ms"
                 },
-                Param {
-                    name: "explore",
-                    kind: Kind::Count(0),
-                    default: Fallback::Value("16"),
-                    doc: "After freezing the ring is emptied, and this many packets draw their entropies.",
-                    source: "htsim_uec: 16",
-                    acts: ALWAYS,
+                param! {
+                    "explore" = "16": Kind::Count(0),
+                    "After freezing the ring is emptied, and this many packets draw their entropies.",
+                    "htsim_uec: 16"
                 },
-                Param {
-                    name: "explore_first",
-                    kind: Kind::Count(0),
-                    default: Fallback::Value("0"),
-                    doc: "How many packets of a new flow draw their entropies at random, even if acknowledged ones could be reused.",
-                    source: "htsim_uec: 0; REPS: the packets of a bandwidth-delay product",
-                    acts: ALWAYS,
+                param! {
+                    "explore_first" = "0": Kind::Count(0),
+                    "How many packets of a new flow draw their entropies at random, even if acknowledged ones could be reused.",
+                    "htsim_uec: 0; REPS: the packets of a bandwidth-delay product"
                 },
             ],
         ],

@@ -4,7 +4,7 @@
 use super::{AnyAqm, Aqm, Look, Making};
 use crate::narrow::saturated;
 use crate::queue::Verdict;
-use crate::spec::{Complaint, Component, Kind, Param, Registered, Values};
+use crate::spec::{Complaint, Component, Kind, Registered, Values, param};
 use crate::units::Time;
 
 const COMPONENT: Component = Component {
@@ -13,33 +13,26 @@ const COMPONENT: Component = Component {
     doc: "Controlled delay: if all packets of an interval have waited for longer than a target, one is dropped as it leaves. The n-th further drop follows after the interval over the square root of n, until a packet has waited for less.",
     source: "RFC 8289",
     params: &[&[
-        Param::value(
-            "target",
-            Kind::Time,
-            "5ms",
+        param! {
+            "target" = "5ms": Kind::Time,
             "The delay that is acceptable permanently.",
-            "RFC 8289 §5.3: 5 ms for the Internet; a datacenter takes 5 to 10 % of its interval",
-        ),
-        Param::value(
-            "interval",
-            Kind::Time,
-            "100ms",
+            "RFC 8289 §5.3: 5 ms for the Internet; a datacenter takes 5 to 10 % of its interval"
+        },
+        param! {
+            "interval" = "100ms": Kind::Time,
             "How long the delay must exceed the target before a packet is dropped: about the longest usual round trip.",
-            "RFC 8289 §5.3: 100 ms",
-        ),
-        Param::value(
-            "ecn",
-            Kind::Flag,
-            "true",
+            "RFC 8289 §5.3: 100 ms"
+        },
+        param! {
+            "ecn" = "true": Kind::Flag,
             "Whether ECN-capable packets are marked instead of dropped.",
-            "Linux: on in fq_codel, off in codel; RFC 8289 drops",
-        ),
-        Param::optional(
-            "ce_threshold",
-            Kind::Time,
+            "Linux: on in fq_codel, off in codel; RFC 8289 drops"
+        },
+        param! {
+            "ce_threshold": Kind::Time,
             "In addition, ECN-capable packets that have waited for longer than this are marked; left out: none.",
-            "Linux: ce_threshold of codel and fq_codel",
-        ),
+            "Linux: ce_threshold of codel and fq_codel"
+        },
     ]],
     check,
 };

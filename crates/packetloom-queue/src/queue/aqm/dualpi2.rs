@@ -9,7 +9,7 @@
 use super::{AnyAqm, Aqm, Look, Making};
 use crate::queue::Verdict;
 use crate::queue::scheduler::{CLASSIC, L4S};
-use crate::spec::{Complaint, Component, Kind, Needs, Param, Registered, Values};
+use crate::spec::{Complaint, Component, Kind, Needs, Registered, Values, param};
 use crate::units::Time;
 
 const COMPONENT: Component = Component {
@@ -18,80 +18,60 @@ const COMPONENT: Component = Component {
     doc: "Two queues, one controller: a probability p' rises while packets wait for longer than a target, and as their wait grows; it falls likewise. Classic packets are marked, or dropped, with the probability p'^2. L4S packets are marked with the coupling factor times p', and where they wait for longer than a short time of their own. It needs scheduler = \"dual-queue\".",
     source: "RFC 9332; Linux sch_dualpi2.c",
     params: &[&[
-        Param::value(
-            "variant",
-            Kind::Choice(&["linux", "rfc9332"]),
-            "linux",
+        param! {
+            "variant" = "linux": Kind::Choice(&["linux", "rfc9332"]),
             "Linux's qdisc: L4S packets that waited too long are all marked, others by chance, and nothing is done while less than two packets wait. Or the RFC's pseudocode: marks of L4S packets rise along a ramp, and marks and drops come at the frequency of their probability, without random draws.",
-            "Linux sch_dualpi2.c; RFC 9332 Appendix A",
-        ),
-        Param::value(
-            "target",
-            Kind::Time,
-            "15ms",
-            "How long packets are to wait.",
-            "RFC 9332 Appendix A.1 and Linux: 15 ms",
-        ),
-        Param::optional(
-            "update",
-            Kind::Time,
+            "Linux sch_dualpi2.c; RFC 9332 Appendix A"
+        },
+        param! {
+            "target" = "15ms": Kind::Time,
+            "How long packets are to wait.", "RFC 9332 Appendix A.1 and Linux: 15 ms"
+        },
+        param! {
+            "update": Kind::Time,
             "How often p' is corrected; left out: 16 ms for \"linux\", 15 ms for \"rfc9332\".",
-            "Linux: tupdate; RFC 9332 Appendix A.1: min(target, RTT_max/3)",
-        ),
-        Param::optional(
-            "alpha",
-            Kind::Number(0.0, 1_000_000.0),
+            "Linux: tupdate; RFC 9332 Appendix A.1: min(target, RTT_max/3)"
+        },
+        param! {
+            "alpha": Kind::Number(0.0, 1_000_000.0),
             "How much p' is raised for each second that the delay is above the target; left out: 0.16 for \"linux\", 0.15 for \"rfc9332\".",
-            "Linux: 41/256; RFC 9332 Appendix A.1: 0.1 Tupdate / RTT_max^2",
-        ),
-        Param::optional(
-            "beta",
-            Kind::Number(0.0, 1_000_000.0),
+            "Linux: 41/256; RFC 9332 Appendix A.1: 0.1 Tupdate / RTT_max^2"
+        },
+        param! {
+            "beta": Kind::Number(0.0, 1_000_000.0),
             "The same for each second that it has grown since the last correction; left out: 3.2 for \"linux\", 3 for \"rfc9332\".",
-            "Linux: 819/256; RFC 9332 Appendix A.1: 0.3 / RTT_max",
-        ),
-        Param::value(
-            "coupling",
-            Kind::Number(1.0, 255.0),
-            "2",
+            "Linux: 819/256; RFC 9332 Appendix A.1: 0.3 / RTT_max"
+        },
+        param! {
+            "coupling" = "2": Kind::Number(1.0, 255.0),
             "How many times p' the probability is with which L4S packets are marked.",
-            "RFC 9332 §2.1, Appendix A.1: k = 2",
-        ),
-        Param::optional(
-            "mark_above",
-            Kind::Time,
+            "RFC 9332 §2.1, Appendix A.1: k = 2"
+        },
+        param! {
+            "mark_above": Kind::Time,
             "L4S packets that waited for longer may be marked whatever p' is; left out: 1 ms for \"linux\", 0.8 ms for \"rfc9332\".",
-            "Linux: step_thresh 1 ms; RFC 9332 Appendix A.1: minTh = 800 us",
-        ),
-        Param::optional(
-            "mark_range",
-            Kind::Time,
+            "Linux: step_thresh 1 ms; RFC 9332 Appendix A.1: minTh = 800 us"
+        },
+        param! {
+            "mark_range": Kind::Time,
             "The width of the ramp: all are marked from mark_above plus this on, fewer below; left out: 0.4 ms.",
-            "RFC 9332 Appendix A.1: range = 400 us",
-        )
-        .acts(&[Needs::Is("variant", &["rfc9332"])]),
-        Param::optional(
-            "mark_above_packets",
-            Kind::Count(1),
+            "RFC 9332 Appendix A.1: range = 400 us"; acts &[Needs::Is("variant", &["rfc9332"])]
+        },
+        param! {
+            "mark_above_packets": Kind::Count(1),
             "Instead of mark_above: an L4S packet is marked if it leaves more than this many packets in its queue.",
-            "Linux: step_thresh in packets",
-        )
-        .acts(&[Needs::Is("variant", &["linux"])]),
-        Param::value(
-            "judges",
-            Kind::Choice(&["departures", "arrivals"]),
-            "departures",
+            "Linux: step_thresh in packets"; acts &[Needs::Is("variant", &["linux"])]
+        },
+        param! {
+            "judges" = "departures": Kind::Choice(&["departures", "arrivals"]),
             "Whether p' decides about packets as they leave or as they come.",
-            "RFC 9332 Appendix A; Linux: drop_dequeue, drop_enqueue",
-        )
-        .acts(&[Needs::Is("variant", &["linux"])]),
-        Param::value(
-            "overload",
-            Kind::Choice(&["drop", "mark"]),
-            "drop",
+            "RFC 9332 Appendix A; Linux: drop_dequeue, drop_enqueue"; acts &[Needs::Is("variant", &["linux"])]
+        },
+        param! {
+            "overload" = "drop": Kind::Choice(&["drop", "mark"]),
             "What happens once p' would mark all L4S packets. Either these, and classic packets that could be marked, are dropped with the probability p'^2; or p' rises no further, and queues grow until the buffer is full.",
-            "RFC 9332 §4.2.3, Appendix A.2; Linux: drop_on_overload, overflow",
-        ),
+            "RFC 9332 §4.2.3, Appendix A.2; Linux: drop_on_overload, overflow"
+        },
     ]],
     check,
 };

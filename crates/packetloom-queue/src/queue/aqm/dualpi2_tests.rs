@@ -1,5 +1,6 @@
 use super::*;
 use crate::queue::aqm::testing::Scene;
+use crate::spec::Param;
 use crate::spec::{Fallback, Value};
 
 /// Of the defaults, but for these.

@@ -4,7 +4,7 @@
 use super::{AnyAqm, Aqm, Look, Making};
 use crate::narrow::narrow;
 use crate::queue::Verdict;
-use crate::spec::{Complaint, Component, Kind, Param, Registered, Values};
+use crate::spec::{Complaint, Component, Kind, Registered, Values, param};
 use crate::units::Time;
 
 const COMPONENT: Component = Component {
@@ -13,48 +13,33 @@ const COMPONENT: Component = Component {
     doc: "Drops arrivals with a probability that rises while packets wait for longer than a target, and as their wait grows; it falls likewise. After a quiet time a burst is let through.",
     source: "RFC 8033",
     params: &[&[
-        Param::value(
-            "target",
-            Kind::Time,
-            "15ms",
-            "How long packets are to wait.",
-            "RFC 8033 §4.2: QDELAY_REF = 15 ms",
-        ),
-        Param::value(
-            "update",
-            Kind::Time,
-            "15ms",
-            "How often the probability is corrected.",
-            "RFC 8033 §4.2: T_UPDATE = 15 ms",
-        ),
-        Param::value(
-            "alpha",
-            Kind::Number(0.0, 1_000_000.0),
-            "0.125",
+        param! {
+            "target" = "15ms": Kind::Time,
+            "How long packets are to wait.", "RFC 8033 §4.2: QDELAY_REF = 15 ms"
+        },
+        param! {
+            "update" = "15ms": Kind::Time,
+            "How often the probability is corrected.", "RFC 8033 §4.2: T_UPDATE = 15 ms"
+        },
+        param! {
+            "alpha" = "0.125": Kind::Number(0.0, 1_000_000.0),
             "By how much the probability is corrected for each second that the delay is above the target.",
-            "RFC 8033 §4.2: 1/8",
-        ),
-        Param::value(
-            "beta",
-            Kind::Number(0.0, 1_000_000.0),
-            "1.25",
+            "RFC 8033 §4.2: 1/8"
+        },
+        param! {
+            "beta" = "1.25": Kind::Number(0.0, 1_000_000.0),
             "By how much the probability is corrected for each second that the delay has grown since the last correction.",
-            "RFC 8033 §4.2: 1 + 1/4",
-        ),
-        Param::value(
-            "max_burst",
-            Kind::Time,
-            "150ms",
-            "How long nothing is dropped after a quiet time.",
-            "RFC 8033 §4.4: 150 ms",
-        ),
-        Param::value(
-            "ecn",
-            Kind::Flag,
-            "true",
+            "RFC 8033 §4.2: 1 + 1/4"
+        },
+        param! {
+            "max_burst" = "150ms": Kind::Time,
+            "How long nothing is dropped after a quiet time.", "RFC 8033 §4.4: 150 ms"
+        },
+        param! {
+            "ecn" = "true": Kind::Flag,
             "Whether ECN-capable packets are marked instead of dropped, while the probability is 10 % at most.",
-            "RFC 8033 §5.1",
-        ),
+            "RFC 8033 §5.1"
+        },
     ]],
     check,
 };

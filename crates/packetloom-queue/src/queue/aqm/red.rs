@@ -3,7 +3,7 @@
 use super::{AnyAqm, Aqm, Look, Making};
 use crate::queue::admission::{Marking, RED_PARAMS, between, check_thresholds};
 use crate::queue::{Admission, Site, Verdict};
-use crate::spec::{Component, Kind, Param, Registered, Values};
+use crate::spec::{Component, Kind, Param, Registered, Values, param};
 
 const COMPONENT: Component = Component {
     section: "aqm",
@@ -15,22 +15,18 @@ const COMPONENT: Component = Component {
 };
 
 /// When packets are judged by the length of their queue.
-pub(super) const JUDGES: Param = Param::value(
-    "judges",
-    Kind::Choice(&["arrivals", "departures"]),
-    "arrivals",
+pub(super) const JUDGES: Param = param! {
+    "judges" = "arrivals": Kind::Choice(&["arrivals", "departures"]),
     "Whether a packet is marked on arrival, by what waits before it, or on departure, by what waits behind it.",
-    "DCTCP, SIGCOMM 2010, §3.1: arrivals; HPCC's ns-3 simulator, switch-node.cc: departures",
-);
+    "DCTCP, SIGCOMM 2010, §3.1: arrivals; HPCC's ns-3 simulator, switch-node.cc: departures"
+};
 
 /// Whether thresholds go by the port's rate.
-pub(super) const BY_RATE: Param = Param::value(
-    "by_rate",
-    Kind::Flag,
-    "false",
+pub(super) const BY_RATE: Param = param! {
+    "by_rate" = "false": Kind::Flag,
     "Whether the thresholds, which are for ports of the hosts' rate, are in proportion to the rate at other ports, or the same.",
-    "HPCC's run.py: in proportion; ConWeave's: the same at every rate",
-);
+    "HPCC's run.py: in proportion; ConWeave's: the same at every rate"
+};
 
 /// The AQM.
 pub const AQM: Registered<Making> = Registered {

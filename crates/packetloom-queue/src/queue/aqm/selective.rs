@@ -3,20 +3,16 @@
 use super::{AnyAqm, Aqm, Look, Making};
 use crate::queue::admission::Limit;
 use crate::queue::{Site, Verdict};
-use crate::spec::{ALWAYS, Component, Fallback, Kind, Param, Registered, anything};
+use crate::spec::{Component, Kind, Registered, anything, param};
 
 const COMPONENT: Component = Component {
     section: "aqm",
     kind: "selective-drop",
     doc: "Drops data that no receiver has called for when more than a threshold waits at the port before it. Other packets are dropped where there is no room for them, as are all at hosts.",
     source: "Aeolus (SIGCOMM 2020), from memory: RED on packets that are not ECN-capable, which those without a credit are; where a port has several queues, that all of them count: packetloom",
-    params: &[&[Param {
-        name: "drop_above",
-        kind: Kind::Buffer,
-        default: Fallback::Value("6KB"),
-        doc: "The threshold.",
-        source: "Aeolus (SIGCOMM 2020), from memory: 6 KB, 4 packets, at 10 Gb/s",
-        acts: ALWAYS,
+    params: &[&[param! {
+        "drop_above" = "6KB": Kind::Buffer,
+        "The threshold.", "Aeolus (SIGCOMM 2020), from memory: 6 KB, 4 packets, at 10 Gb/s"
     }]],
     check: anything,
 };

@@ -2,7 +2,7 @@
 
 use super::{AnyAqm, Aqm, Look, Making};
 use crate::queue::Verdict;
-use crate::spec::{Component, Kind, Param, Registered, anything};
+use crate::spec::{Component, Kind, Registered, anything, param};
 use crate::units::Time;
 
 const COMPONENT: Component = Component {
@@ -10,13 +10,10 @@ const COMPONENT: Component = Component {
     kind: "sojourn",
     doc: "Marks an ECN-capable packet as it leaves if it has waited for longer than a threshold.",
     source: "Bai et al., CoNEXT 2016 (TCN); Linux: ce_threshold of fq_codel",
-    params: &[&[Param::value(
-        "mark_above",
-        Kind::Time,
-        "20us",
-        "The threshold: what has waited for longer is marked.",
-        "packetloom: what 25 KB take at 10 Gb/s",
-    )]],
+    params: &[&[param! {
+        "mark_above" = "20us": Kind::Time,
+        "The threshold: what has waited for longer is marked.", "packetloom: what 25 KB take at 10 Gb/s"
+    }]],
     check: anything,
 };
 

@@ -3,7 +3,7 @@
 use super::Making;
 use super::red::{BY_RATE, JUDGES, Length};
 use crate::queue::admission::{Limit, MARK_ABOVE, Marking};
-use crate::spec::{ALWAYS, Complaint, Component, Fallback, Kind, Param, Registered, Values};
+use crate::spec::{Complaint, Component, Kind, Registered, Values, param};
 
 const MARK_BETWEEN_SWITCHES: &str = "mark_between_switches";
 
@@ -14,13 +14,10 @@ const COMPONENT: Component = Component {
     source: "DCTCP, SIGCOMM 2010, §3.1",
     params: &[&[
         MARK_ABOVE,
-        Param {
-            name: MARK_BETWEEN_SWITCHES,
-            kind: Kind::Buffer,
-            default: Fallback::Absent,
-            doc: "The threshold at ports between switches, which often have another rate. Left out: mark_above.",
-            source: "DCTCP, SIGCOMM 2010, §4: K = 20 packets at 1 Gb/s, 65 at 10 Gb/s",
-            acts: ALWAYS,
+        param! {
+            MARK_BETWEEN_SWITCHES: Kind::Buffer,
+            "The threshold at ports between switches, which often have another rate. Left out: mark_above.",
+            "DCTCP, SIGCOMM 2010, §4: K = 20 packets at 1 Gb/s, 65 at 10 Gb/s"
         },
         JUDGES,
         BY_RATE,

@@ -37,7 +37,7 @@ mod tests;
 
 use super::{Buffer, Built, Queue, Traits};
 use crate::narrow::{exact, saturated};
-use crate::spec::{ALWAYS, Complaint, Component, Fallback, Kind, Needs, Param, Registered, Values};
+use crate::spec::{Complaint, Component, Kind, Needs, Registered, Values, param};
 use crate::units::Time;
 pub use port::{Bfc, COUNTED, Counted};
 
@@ -49,72 +49,55 @@ const COMPONENT: Component = Component {
     doc: "Backpressure Flow Control: a flow that is active at a switch's port has one of a few queues there. Once too much waits in it, the queue at the hop before is paused that the flow comes from. Queues take turns. Class 0 goes first and is never paused. At a host, it is the NIC, whose flows are paused one by one (transport = \"bfc\").",
     source: "BFC (NSDI 2022)",
     params: &[&[
-        Param::value(
-            "variant",
-            Kind::Choice(&["paper", "bfc-ns3"]),
-            "paper",
+        param! {
+            "variant" = "paper": Kind::Choice(&["paper", "bfc-ns3"]),
             "Whose rules: the paper's, as far as they are known here, or those of its authors' simulator. They differ in which queue a flow gets, how queues take turns, which packet is never one too many, and in what is left out below.",
-            "packetloom",
-        ),
-        Param::optional(
-            "queues",
-            Kind::Count(1),
+            "packetloom"
+        },
+        param! {
+            "queues": Kind::Count(1),
             "The queues of a port, 128 at most. Left out: 32 (paper), 31 (bfc-ns3).",
-            "BFC (NSDI 2022), from memory: 32; BFC's simulator: QCOUNT 36, less five that data does not use",
-        ),
-        Param::value(
-            "flow_ids",
-            Kind::Count(1),
-            "7200",
+            "BFC (NSDI 2022), from memory: 32; BFC's simulator: QCOUNT 36, less five that data does not use"
+        },
+        param! {
+            "flow_ids" = "7200": Kind::Count(1),
             "What flows are hashed to at a port. Flows of the same number share a queue.",
-            "BFC's simulator: hqCnt / pCnt, 36 queues x 200",
-        ),
-        Param::optional(
-            "hop_rtt",
-            Kind::Time,
+            "BFC's simulator: hqCnt / pCnt, 36 queues x 200"
+        },
+        param! {
+            "hop_rtt": Kind::Time,
             "The round trip of a hop, as switches know it. Left out: twice the latency of the port's link, and the time of a full packet on it (paper); 2us (bfc-ns3).",
-            "packetloom; BFC's simulator: UpdatePauseState, 2 us",
-        ),
-        Param::value(
-            "pause_above",
-            Kind::Number(0.01, 1_000.0),
-            "1.5",
+            "packetloom; BFC's simulator: UpdatePauseState, 2 us"
+        },
+        param! {
+            "pause_above" = "1.5": Kind::Number(0.01, 1_000.0),
             "A queue is too long that holds more than this many hop round trips' bytes at its share of the link, which is divided by the queues that hold packets and are not paused.",
-            "BFC's simulator: mark_up 1.5; BFC (NSDI 2022), from memory: the hop's round trip, and half of one",
-        ),
-        Param::optional(
-            "keeps_queue",
-            Kind::Time,
+            "BFC's simulator: mark_up 1.5; BFC (NSDI 2022), from memory: the hop's round trip, and half of one"
+        },
+        param! {
+            "keeps_queue": Kind::Time,
             "How long a flow keeps its queue after its last packet. Left out: three hop_rtt (paper), 6us (bfc-ns3).",
-            "BFC's simulator: GetCentralArrayIndex, 6 us, where a hop's round trip is 2 us",
-        ),
-        Param::value(
-            "quantum",
-            Kind::Bytes,
-            "1048B",
+            "BFC's simulator: GetCentralArrayIndex, 6 us, where a hop's round trip is 2 us"
+        },
+        param! {
+            "quantum" = "1048B": Kind::Bytes,
             "With variant = \"paper\": what a queue may send in a round.",
-            "packetloom: a full packet of 1000 B payload; BFC (NSDI 2022), from memory: deficit round robin",
-        )
-        .acts(PAPER),
-        Param::optional(
-            "pause_frame",
-            Kind::Bytes,
+            "packetloom: a full packet of 1000 B payload; BFC (NSDI 2022), from memory: deficit round robin"; acts PAPER
+        },
+        param! {
+            "pause_frame": Kind::Bytes,
             "Bytes of a PAUSE or RESUME on the wire. Left out: 64 B (paper), 156 B (bfc-ns3).",
-            "Ethernet's smallest frame; BFC's simulator: 6 B and 1024 bits, 20 B IPv4, 2 B PPP",
-        ),
-        Param::optional(
-            "pause_every",
-            Kind::Time,
+            "Ethernet's smallest frame; BFC's simulator: 6 B and 1024 bits, 20 B IPv4, 2 B PPP"
+        },
+        param! {
+            "pause_every": Kind::Time,
             "PAUSEs are sent at multiples of this time only. Left out: at once (paper), 1us (bfc-ns3). A RESUME is sent at once.",
-            "packetloom; BFC's simulator: CheckAndSendPause, 1 us",
-        ),
-        Param {
-            name: "buffer",
-            kind: Kind::Bytes,
-            default: Fallback::Absent,
-            doc: "What all ports of a switch share; data beyond it is dropped. Left out: 12MB (paper), any amount (bfc-ns3). At hosts nothing is dropped.",
-            source: "BFC (NSDI 2022), from memory: 12 MB; BFC's simulator: CheckIngressAdmission admits all",
-            acts: ALWAYS,
+            "packetloom; BFC's simulator: CheckAndSendPause, 1 us"
+        },
+        param! {
+            "buffer": Kind::Bytes,
+            "What all ports of a switch share; data beyond it is dropped. Left out: 12MB (paper), any amount (bfc-ns3). At hosts nothing is dropped.",
+            "BFC (NSDI 2022), from memory: 12 MB; BFC's simulator: CheckIngressAdmission admits all"
         },
     ]],
     check,

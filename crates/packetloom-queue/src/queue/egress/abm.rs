@@ -9,7 +9,7 @@
 //! of their own.
 
 use crate::queue::admission::{ADMITS, CAPACITY, check_admits};
-use crate::spec::{Complaint, Component, Kind, Needs, Param, Value, Values};
+use crate::spec::{Complaint, Component, Kind, Needs, Value, Values, param};
 use crate::units::{Rate, Time};
 
 pub(super) const COMPONENT: Component = Component {
@@ -19,36 +19,26 @@ pub(super) const COMPONENT: Component = Component {
     source: "ABM, SIGCOMM 2022",
     params: &[&[
         super::buffer::SIZE,
-        Param::value(
-            "alphas",
-            Kind::List(&Kind::Number(0.001, 1024.0)),
-            "[1]",
+        param! {
+            "alphas" = "[1]": Kind::List(&Kind::Number(0.001, 1024.0)),
             "The alpha of each class, from class 0 on; the last one is that of all further classes.",
-            "Choudhury and Hahne, ToN 1998: alpha = 1",
-        ),
-        Param::value(
-            "rule",
-            Kind::Choice(&["abm", "dynamic-thresholds"]),
-            "abm",
+            "Choudhury and Hahne, ToN 1998: alpha = 1"
+        },
+        param! {
+            "rule" = "abm": Kind::Choice(&["abm", "dynamic-thresholds"]),
             "\"abm\", or \"dynamic-thresholds\": each queue may grow to alpha times what is free, without the other factors of ABM.",
-            "ABM, SIGCOMM 2022; Choudhury and Hahne, ToN 1998",
-        ),
-        Param::value(
-            "saturation",
-            Kind::Bytes,
-            "28KB",
+            "ABM, SIGCOMM 2022; Choudhury and Hahne, ToN 1998"
+        },
+        param! {
+            "saturation" = "28KB": Kind::Bytes,
             "A queue with this much or more counts as one congested queue; with less, as a part of one.",
-            "inet-tub/ns3-datacenter 6ddb4a4, gen-queue-disc.cc: sat, 28000 B",
-        )
-        .acts(&[Needs::Is("rule", &["abm"])]),
-        Param::value(
-            "interval",
-            Kind::Time,
-            "30us",
+            "inet-tub/ns3-datacenter 6ddb4a4, gen-queue-disc.cc: sat, 28000 B"; acts &[Needs::Is("rule", &["abm"])]
+        },
+        param! {
+            "interval" = "30us": Kind::Time,
             "How often congested queues are counted and rates measured.",
-            "inet-tub/ns3-datacenter 6ddb4a4, gen-queue-disc.cc: 30 us",
-        )
-        .acts(&[Needs::Is("rule", &["abm"])]),
+            "inet-tub/ns3-datacenter 6ddb4a4, gen-queue-disc.cc: 30 us"; acts &[Needs::Is("rule", &["abm"])]
+        },
         CAPACITY,
         ADMITS,
     ]],

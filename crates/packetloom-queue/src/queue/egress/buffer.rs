@@ -4,7 +4,7 @@ use super::{abm, lossless};
 use crate::queue::Admission;
 use crate::queue::admission::{ADMITS, CAPACITY, Marking, admits_until_full, check_admits};
 use crate::queue::limit;
-use crate::spec::{ALWAYS, Component, Fallback, Kind, Param, Values};
+use crate::spec::{Component, Kind, Param, Values, param};
 
 const PRIVATE: Component = Component {
     section: "buffer",
@@ -16,14 +16,8 @@ const PRIVATE: Component = Component {
 };
 
 /// What all ports of a switch share.
-pub(super) const SIZE: Param = Param {
-    name: "size",
-    kind: Kind::Bytes,
-    default: Fallback::Required,
-    doc: "The buffer of a switch.",
-    source: "packetloom",
-    acts: ALWAYS,
-};
+pub(super) const SIZE: Param =
+    param! { required "size": Kind::Bytes, "The buffer of a switch.", "packetloom" };
 
 const POOL: Component = Component {
     section: "buffer",
@@ -32,13 +26,10 @@ const POOL: Component = Component {
     source: "Choudhury and Hahne, ToN 1998",
     params: &[&[
         SIZE,
-        Param {
-            name: "alpha",
-            kind: Kind::Number(0.001, 1024.0),
-            default: Fallback::Value("1"),
-            doc: "A port's queue may grow to this many times what is free.",
-            source: "Choudhury and Hahne, ToN 1998: alpha = 1",
-            acts: ALWAYS,
+        param! {
+            "alpha" = "1": Kind::Number(0.001, 1024.0),
+            "A port's queue may grow to this many times what is free.",
+            "Choudhury and Hahne, ToN 1998: alpha = 1"
         },
         CAPACITY,
         ADMITS,

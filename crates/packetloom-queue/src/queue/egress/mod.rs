@@ -13,7 +13,7 @@ mod tests;
 use super::admission::{never_drops_first, never_marks};
 use super::flow_control::PFC;
 use super::{Buffer, Built, Queue, Traits, aqm, has_room, limit, scheduler};
-use crate::spec::{ALWAYS, Complaint, Component, Fallback, Kind, Param, Registered, Value, Values};
+use crate::spec::{Complaint, Component, Kind, Registered, Value, Values, param};
 pub use abm::Abm;
 pub use buffer::COMPONENTS as BUFFER_COMPONENTS;
 pub(super) use buffer::pool;
@@ -26,37 +26,21 @@ const COMPONENT: Component = Component {
     doc: "A port put together of parts. A packet that comes is admitted by the buffer and judged by the AQM, and joins a queue of the scheduler. When the line is free, flow control says which queues may send, the scheduler which of them does, and the AQM judges what leaves. The AQM has a state for each queue of the scheduler: the port, a class, or a flow.",
     source: "packetloom; RFC 7567 §1: buffer management and scheduling",
     params: &[&[
-        Param {
-            name: "scheduler",
-            kind: Kind::Component("scheduler"),
-            default: Fallback::Value("fifo"),
-            doc: "Which packet goes next.",
-            source: "packetloom",
-            acts: ALWAYS,
+        param! {
+            "scheduler" = "fifo": Kind::Component("scheduler"),
+            "Which packet goes next.", "packetloom"
         },
-        Param {
-            name: "aqm",
-            kind: Kind::Component("aqm"),
-            default: Fallback::Value("none"),
-            doc: "Which packets are marked, or dropped although there is room.",
-            source: "packetloom",
-            acts: ALWAYS,
+        param! {
+            "aqm" = "none": Kind::Component("aqm"),
+            "Which packets are marked, or dropped although there is room.", "packetloom"
         },
-        Param {
-            name: "buffer",
-            kind: Kind::Component("buffer"),
-            default: Fallback::Value("private"),
-            doc: "Which packets are admitted, and how much may wait.",
-            source: "packetloom",
-            acts: ALWAYS,
+        param! {
+            "buffer" = "private": Kind::Component("buffer"),
+            "Which packets are admitted, and how much may wait.", "packetloom"
         },
-        Param {
-            name: "flow_control",
-            kind: Kind::Component("flow_control"),
-            default: Fallback::Value("none"),
-            doc: "What the far end of the link allows to be sent.",
-            source: "packetloom",
-            acts: ALWAYS,
+        param! {
+            "flow_control" = "none": Kind::Component("flow_control"),
+            "What the far end of the link allows to be sent.", "packetloom"
         },
     ]],
     check,

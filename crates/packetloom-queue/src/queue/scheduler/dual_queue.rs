@@ -8,7 +8,7 @@ use crate::packets::{PacketId, Packets};
 use crate::queue::flow_control::Gates;
 use crate::queue::list::List;
 use crate::queue::{Env, Occupancy, Traits};
-use crate::spec::{Complaint, Component, Kind, Param, Registered, Values};
+use crate::spec::{Complaint, Component, Kind, Registered, Values, param};
 
 const COMPONENT: Component = Component {
     section: "scheduler",
@@ -16,27 +16,21 @@ const COMPONENT: Component = Component {
     doc: "Two queues that share the link by bytes: packets of L4S senders (ECT(1)), or that are marked already, wait in one, all others in the other. First in, first out inside each. With aqm = \"dualpi2\" this is DualPI2.",
     source: "RFC 9332 §2.3, Appendix A; Linux sch_dualpi2.c",
     params: &[&[
-        Param::value(
-            "classic_percent",
-            Kind::Count(0),
-            "10",
+        param! {
+            "classic_percent" = "10": Kind::Count(0),
             "The share of the link that the packets that are not L4S have when both queues wait.",
-            "Linux: classic_protection 10; RFC 9332 Appendix A.1: a small weight, such as 1/16",
-        ),
-        Param::value(
-            "l4s",
-            Kind::Choice(&["ect1", "any-ect"]),
-            "ect1",
+            "Linux: classic_protection 10; RFC 9332 Appendix A.1: a small weight, such as 1/16"
+        },
+        param! {
+            "l4s" = "ect1": Kind::Choice(&["ect1", "any-ect"]),
             "Which packets are L4S, beside marked ones: those with ECT(1), or all that may be marked.",
-            "RFC 9331 §5.1: ECT(1); Linux: l4s_ect, any_ect",
-        ),
-        Param::value(
-            "quantum",
-            Kind::Bytes,
-            "1514B",
+            "RFC 9331 §5.1: ECT(1); Linux: l4s_ect, any_ect"
+        },
+        param! {
+            "quantum" = "1514B": Kind::Bytes,
             "The size of a full packet, by which the queue with the larger share goes ahead after a quiet time.",
-            "Linux: the MTU with its header",
-        ),
+            "Linux: the MTU with its header"
+        },
     ]],
     check,
 };

@@ -7,7 +7,7 @@ use crate::queue::classes::MOST_CLASSES;
 use crate::queue::flow_control::Gates;
 use crate::queue::list::List;
 use crate::queue::{Env, Occupancy, Traits};
-use crate::spec::{ALWAYS, Complaint, Component, Fallback, Kind, Param, Registered, Values};
+use crate::spec::{Complaint, Component, Kind, Registered, Values, param};
 
 const COMPONENT: Component = Component {
     section: "scheduler",
@@ -15,28 +15,20 @@ const COMPONENT: Component = Component {
     doc: "Traffic classes that share the link by weight, in bytes: deficit weighted round robin. Some classes may go before all of them by strict priority. First in, first out inside each.",
     source: "Shreedhar and Varghese, SIGCOMM 1995; Linux: ets",
     params: &[&[
-        Param {
-            name: "weights",
-            kind: Kind::List(&Kind::Count(1)),
-            default: Fallback::Required,
-            doc: "A weight for each class that shares, after those of strict priority.",
-            source: "packetloom",
-            acts: ALWAYS,
+        param! {
+            required "weights": Kind::List(&Kind::Count(1)),
+            "A weight for each class that shares, after those of strict priority.", "packetloom"
         },
-        Param::value(
-            "strict",
-            Kind::Count(0),
-            "0",
+        param! {
+            "strict" = "0": Kind::Count(0),
             "How many classes, those with the lowest numbers, have strict priority over those that share, the lowest first.",
-            "Linux: strict of ets",
-        ),
-        Param::value(
-            "quantum",
-            Kind::Bytes,
-            "1514B",
+            "Linux: strict of ets"
+        },
+        param! {
+            "quantum" = "1514B": Kind::Bytes,
             "What a class with weight 1 may send in a round. As much as a full packet or more, or rounds pass without one.",
-            "Linux: the MTU with its header",
-        ),
+            "Linux: the MTU with its header"
+        },
     ]],
     check,
 };

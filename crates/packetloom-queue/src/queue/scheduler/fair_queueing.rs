@@ -7,7 +7,7 @@ use crate::packets::{PacketId, Packets};
 use crate::queue::flow_control::Gates;
 use crate::queue::list::List;
 use crate::queue::{Env, Occupancy, Traits};
-use crate::spec::{Complaint, Component, Kind, Param, Registered, Values};
+use crate::spec::{Complaint, Component, Kind, Registered, Values, param};
 use std::collections::VecDeque;
 
 const COMPONENT: Component = Component {
@@ -16,27 +16,20 @@ const COMPONENT: Component = Component {
     doc: "Flows, hashed to queues, share the link by bytes (deficit round robin), and those that begin to send go before others. A full buffer is emptied from the head of the longest queue. With aqm = \"codel\" this is FQ-CoDel.",
     source: "RFC 8290 §4",
     params: &[&[
-        Param::value(
-            "queues",
-            Kind::Count(1),
-            "1024",
+        param! {
+            "queues" = "1024": Kind::Count(1),
             "To how many queues flows are hashed; those that meet in one share its turn.",
-            "RFC 8290 §5.2.4: 1024",
-        ),
-        Param::value(
-            "quantum",
-            Kind::Bytes,
-            "1514B",
-            "What a queue may send in a round.",
-            "RFC 8290 §5.2.3: 1514 B",
-        ),
-        Param::value(
-            "drop_batch",
-            Kind::Count(1),
-            "64",
+            "RFC 8290 §5.2.4: 1024"
+        },
+        param! {
+            "quantum" = "1514B": Kind::Bytes,
+            "What a queue may send in a round.", "RFC 8290 §5.2.3: 1514 B"
+        },
+        param! {
+            "drop_batch" = "64": Kind::Count(1),
             "If there is no room, up to this many packets of the longest queue are dropped, at most half of it.",
-            "RFC 8290 §5.2.6; Linux: drop_batch 64",
-        ),
+            "RFC 8290 §5.2.6; Linux: drop_batch 64"
+        },
     ]],
     check,
 };

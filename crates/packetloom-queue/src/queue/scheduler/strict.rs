@@ -7,20 +7,17 @@ use crate::queue::classes::MOST_CLASSES;
 use crate::queue::flow_control::Gates;
 use crate::queue::list::List;
 use crate::queue::{Env, Occupancy, Traits};
-use crate::spec::{Complaint, Component, Kind, Param, Registered, Values};
+use crate::spec::{Complaint, Component, Kind, Registered, Values, param};
 
 const COMPONENT: Component = Component {
     section: "scheduler",
     kind: "strict",
     doc: "Traffic classes, of which the one with the lowest number always goes first; first in, first out inside each.",
     source: "IEEE 802.1Q §8.6.8.1: strict priority",
-    params: &[&[Param::value(
-        "classes",
-        Kind::Count(1),
-        "8",
-        "How many classes there are. A class number beyond the last counts as the last.",
-        "IEEE 802.1Q: 8",
-    )]],
+    params: &[&[param! {
+        "classes" = "8": Kind::Count(1),
+        "How many classes there are. A class number beyond the last counts as the last.", "IEEE 802.1Q: 8"
+    }]],
     check,
 };
 

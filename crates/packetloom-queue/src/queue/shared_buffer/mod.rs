@@ -23,7 +23,7 @@ pub(super) use thresholds::{MARKING_PARAMS, Thresholds, check_marking};
 
 use super::flow_control::{CLASSES, CONTROL, class_in};
 use super::{Buffer, Built, Queue, Traits};
-use crate::spec::{ALWAYS, Complaint, Component, Fallback, Kind, Param, Registered, Value, Values};
+use crate::spec::{Complaint, Component, Kind, Registered, Value, Values, param};
 use crate::units::Rate;
 
 /// The arithmetic of thresholds overflows beyond this; no switch has as much.
@@ -39,13 +39,10 @@ const COMPONENT: Component = Component {
         SHARES,
         FRAMES,
         MARKING_PARAMS,
-        &[Param {
-            name: "ties",
-            kind: Kind::Choice(&["rotate", "ns-3"]),
-            default: Fallback::Value("rotate"),
-            doc: "Which of several packets that arrive at a switch at the same instant goes first. Each link's in turn; or, to replay ns-3, the order in which its events were scheduled. That is the longest packet, then the one that its host planned first (or by what had been planned first), then that of the link whose last packet came longest ago.",
-            source: "packetloom; real switches serve their ports in turn",
-            acts: ALWAYS,
+        &[param! {
+            "ties" = "rotate": Kind::Choice(&["rotate", "ns-3"]),
+            "Which of several packets that arrive at a switch at the same instant goes first. Each link's in turn; or, to replay ns-3, the order in which its events were scheduled. That is the longest packet, then the one that its host planned first (or by what had been planned first), then that of the link whose last packet came longest ago.",
+            "packetloom; real switches serve their ports in turn"
         }],
     ],
     check,

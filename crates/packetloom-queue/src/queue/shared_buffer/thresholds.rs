@@ -2,51 +2,34 @@
 
 use crate::queue::Site;
 use crate::queue::admission::{Marking, in_proportion};
-use crate::spec::{ALWAYS, Complaint, Fallback, Kind, Needs, Param, Values};
+use crate::spec::{Complaint, Kind, Needs, Param, Values, param};
 use crate::units::Rate;
 use std::collections::BTreeSet;
 
 /// The parameters of queues that mark by classes.
 pub(in crate::queue) const MARKING_PARAMS: &[Param] = &[
-    Param {
-        name: "ecn_min",
-        kind: Kind::Bytes,
-        default: Fallback::Absent,
-        doc: "Kmin: up to this a class's queue marks nothing, at ports of the hosts' rate; at others see ecn_by_rate. Left out, with ecn_max: no marks.",
-        source: "DCQCN, SIGCOMM 2015, §3.1",
-        acts: ALWAYS,
+    param! {
+        "ecn_min": Kind::Bytes,
+        "Kmin: up to this a class's queue marks nothing, at ports of the hosts' rate; at others see ecn_by_rate. Left out, with ecn_max: no marks.",
+        "DCQCN, SIGCOMM 2015, §3.1"
     },
-    Param {
-        name: "ecn_max",
-        kind: Kind::Bytes,
-        default: Fallback::Absent,
-        doc: "Kmax: above this everything is marked, as it leaves.",
-        source: "DCQCN, SIGCOMM 2015, §3.1",
-        acts: ALWAYS,
+    param! {
+        "ecn_max": Kind::Bytes,
+        "Kmax: above this everything is marked, as it leaves.", "DCQCN, SIGCOMM 2015, §3.1"
     },
-    Param {
-        name: "ecn_probability",
-        kind: Kind::Number(0.0, 1.0),
-        default: Fallback::Value("0.2"),
-        doc: "Pmax: the probability of a mark as the queue reaches Kmax.",
-        source: "HPCC's run.py: 0.2; DCQCN §5: 0.01",
-        acts: &[Needs::Set("ecn_min")],
+    param! {
+        "ecn_probability" = "0.2": Kind::Number(0.0, 1.0),
+        "Pmax: the probability of a mark as the queue reaches Kmax.",
+        "HPCC's run.py: 0.2; DCQCN §5: 0.01"; acts &[Needs::Set("ecn_min")]
     },
-    Param {
-        name: "ecn_rate",
-        kind: Kind::Rate,
-        default: Fallback::Absent,
-        doc: "The rate of the ports that the thresholds are for, if not the hosts'.",
-        source: "packetloom",
-        acts: ALWAYS,
+    param! {
+        "ecn_rate": Kind::Rate,
+        "The rate of the ports that the thresholds are for, if not the hosts'.", "packetloom"
     },
-    Param {
-        name: "ecn_by_rate",
-        kind: Kind::Flag,
-        default: Fallback::Value("true"),
-        doc: "Whether the thresholds of ports with another rate are in proportion to it, or the same.",
-        source: "HPCC's run.py: in proportion; ConWeave's: the same at every rate",
-        acts: &[Needs::Set("ecn_min")],
+    param! {
+        "ecn_by_rate" = "true": Kind::Flag,
+        "Whether the thresholds of ports with another rate are in proportion to it, or the same.",
+        "HPCC's run.py: in proportion; ConWeave's: the same at every rate"; acts &[Needs::Set("ecn_min")]
     },
 ];
 

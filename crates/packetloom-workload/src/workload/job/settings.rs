@@ -7,8 +7,7 @@ use super::whole::Whole;
 use crate::flow::{Flow, HostId};
 use crate::job::Collective;
 use crate::random::Stream;
-use crate::spec::Fallback::{Absent, Value as Default};
-use crate::spec::{ALWAYS, Complaint, Kind, Needs, Param, Value, Values};
+use crate::spec::{Complaint, Kind, Needs, Param, Value, Values, param};
 use crate::units::{Rate, Time};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -56,89 +55,58 @@ const OF_TRACES: &[Needs] = &[
 
 /// Which hosts have which ranks, how often a job is executed, and what messages cost: what every job has.
 pub const PLACEMENT_PARAMS: &[Param] = &[
-    Param {
-        name: "order",
-        kind: Kind::Choice(&["by-number", "by-rail", "random"]),
-        default: Default("by-number"),
-        doc: "In which order hosts have their ranks: as they are numbered, server by server; rail by rail, first the \
+    param! {
+        "order" = "by-number": Kind::Choice(&["by-number", "by-rail", "random"]),
+        "In which order hosts have their ranks: as they are numbered, server by server; rail by rail, first the \
               first host of every server; or drawn for each seed.",
-        source: "packetloom",
-        acts: ALWAYS,
+        "packetloom"
     },
-    Param {
-        name: "placement",
-        kind: Kind::List(&Kind::Count(0)),
-        default: Absent,
-        doc: "The number of each rank's host, instead of an order.",
-        source: "packetloom",
-        acts: ALWAYS,
+    param! {
+        "placement": Kind::List(&Kind::Count(0)),
+        "The number of each rank's host, instead of an order.", "packetloom"
     },
-    Param {
-        name: "server",
-        kind: Kind::Count(1),
-        default: Absent,
-        doc: "How many consecutive ranks share a server, for hierarchical and rail-ring, and for NCCL. Left out: as \
+    param! {
+        "server": Kind::Count(1),
+        "How many consecutive ranks share a server, for hierarchical and rail-ring, and for NCCL. Left out: as \
               the topology and the placement say.",
-        source: "packetloom",
-        acts: BY_SERVERS,
+        "packetloom"; acts BY_SERVERS
     },
-    Param {
-        name: "repeat",
-        kind: Kind::Count(1),
-        default: Default("1"),
-        doc: "How often the job is repeated. A rank begins again when all of its own operations have ended.",
-        source: "packetloom",
-        acts: ALWAYS,
+    param! {
+        "repeat" = "1": Kind::Count(1),
+        "How often the job is repeated. A rank begins again when all of its own operations have ended.",
+        "packetloom"
     },
-    Param {
-        name: "channels",
-        kind: Kind::Count(1),
-        default: Default("1"),
-        doc: "The number of equal parts of a collective operation that are under way at once.",
-        source: "NCCL",
-        acts: &[COLLECTIVE, library::PLAIN],
+    param! {
+        "channels" = "1": Kind::Count(1),
+        "The number of equal parts of a collective operation that are under way at once.",
+        "NCCL"; acts &[COLLECTIVE, library::PLAIN]
     },
-    Param {
-        name: "chunks",
-        kind: Kind::Count(1),
-        default: Default("1"),
-        doc: "The number of pieces, one after the other, of each part: a rank passes on one piece while it receives \
+    param! {
+        "chunks" = "1": Kind::Count(1),
+        "The number of pieces, one after the other, of each part: a rank passes on one piece while it receives \
               the next. At most two are between two ranks at once.",
-        source: "NCCL",
-        acts: &[COLLECTIVE, library::PLAIN],
+        "NCCL"; acts &[COLLECTIVE, library::PLAIN]
     },
-    Param {
-        name: "send_cost",
-        kind: Kind::Time,
-        default: Default("0us"),
-        doc: "Time that a host takes for each message that it sends, one after the other: LogP's o.",
-        source: "Culler et al., PPoPP 1993",
-        acts: &[library::SENT],
+    param! {
+        "send_cost" = "0us": Kind::Time,
+        "Time that a host takes for each message that it sends, one after the other: LogP's o.",
+        "Culler et al., PPoPP 1993"; acts &[library::SENT]
     },
-    Param {
-        name: "receive_cost",
-        kind: Kind::Time,
-        default: Default("0us"),
-        doc: "Time that a host takes for each message that it receives, before the rank has it.",
-        source: "Culler et al., PPoPP 1993",
-        acts: &[library::SENT],
+    param! {
+        "receive_cost" = "0us": Kind::Time,
+        "Time that a host takes for each message that it receives, before the rank has it.",
+        "Culler et al., PPoPP 1993"; acts &[library::SENT]
     },
-    Param {
-        name: "byte_cost",
-        kind: Kind::Time,
-        default: Default("0us"),
-        doc: "What is added to send_cost and receive_cost for each byte of a message after the first: LogGOPS's O.",
-        source: "Hoefler et al., LogGOPSim 2010",
-        acts: &[library::SENT],
+    param! {
+        "byte_cost" = "0us": Kind::Time,
+        "What is added to send_cost and receive_cost for each byte of a message after the first: LogGOPS's O.",
+        "Hoefler et al., LogGOPSim 2010"; acts &[library::SENT]
     },
-    Param {
-        name: "gap",
-        kind: Kind::Time,
-        default: Default("0us"),
-        doc: "How long a host's NIC pauses between two messages that it sends, and between two that it receives: \
+    param! {
+        "gap" = "0us": Kind::Time,
+        "How long a host's NIC pauses between two messages that it sends, and between two that it receives: \
               LogP's g. The host can compute meanwhile.",
-        source: "Culler et al., PPoPP 1993; LogGOPSim: sends and receives have a gap each",
-        acts: &[library::SENT],
+        "Culler et al., PPoPP 1993; LogGOPSim: sends and receives have a gap each"; acts &[library::SENT]
     },
 ];
 
@@ -163,13 +131,9 @@ pub const ALGORITHM_PARAMS: &[Param] = &[
 ];
 
 const fn algorithm(name: &'static str, all: &'static [&'static str], usual: &'static str) -> Param {
-    Param {
-        name,
-        kind: Kind::Choice(all),
-        default: Default(usual),
-        doc: "How this operation is carried out: see the arrivals \"collective\".",
-        source: "Thakur et al. §4; NCCL",
-        acts: ALWAYS,
+    param! {
+        name = usual: Kind::Choice(all),
+        "How this operation is carried out: see the arrivals \"collective\".", "Thakur et al. §4; NCCL"
     }
 }
 

@@ -10,7 +10,7 @@ use super::{Actions, Balancer, EdgePaths, Flowlets, Home, Look, Pass, Passing, T
 use crate::narrow::narrow;
 use crate::packet::Kind as PacketKind;
 use crate::random::Stream;
-use crate::spec::{Complaint, Component, Fallback, Kind, Param, Registered, Values};
+use crate::spec::{Complaint, Component, Fallback, Kind, Param, Registered, Values, param};
 use crate::units::{Rate, Time};
 use dre::{Dre, Estimate};
 use std::collections::VecDeque;
@@ -27,69 +27,46 @@ pub const ROUTING: Registered<Routing> = Registered {
             &[
                 Param { default: Fallback::Value("500us"), ..GAP },
                 flowlets::KEY,
-                Param::value(
-                    "dre_interval",
-                    Kind::Time,
-                    "32us",
+                param! {
+                    "dre_interval" = "32us": Kind::Time,
                     "T_dre: how often the estimate of what a link carries decays.",
-                    "CONGA §3.2 gives T_dre / alpha = 160 us; ConWeave's ns-3 simulator: 50 us",
-                ),
-                Param::value(
-                    "dre_alpha",
-                    Kind::Number(0.001, 1.0),
-                    "0.2",
-                    "alpha: by which share it decays each time.",
-                    "ConWeave's ns-3 simulator: 0.2",
-                ),
-                Param::value(
-                    "bits",
-                    Kind::Count(1),
-                    "3",
-                    "Q: bits of the congestion metric.",
-                    "CONGA §3.2: 3",
-                ),
-                Param::value(
-                    "cap",
-                    Kind::Flag,
-                    "true",
+                    "CONGA §3.2 gives T_dre / alpha = 160 us; ConWeave's ns-3 simulator: 50 us"
+                },
+                param! {
+                    "dre_alpha" = "0.2": Kind::Number(0.001, 1.0),
+                    "alpha: by which share it decays each time.", "ConWeave's ns-3 simulator: 0.2"
+                },
+                param! { "bits" = "3": Kind::Count(1), "Q: bits of the congestion metric.", "CONGA §3.2: 3" },
+                param! {
+                    "cap" = "true": Kind::Flag,
                     "Whether the metric is limited to 2^bits - 1. A link whose estimate exceeds its rate would give more.",
-                    "CONGA §3.2; ConWeave's ns-3 simulator has no cap",
-                ),
-                Param::value(
-                    "max_age",
-                    Kind::Time,
-                    "10ms",
+                    "CONGA §3.2; ConWeave's ns-3 simulator has no cap"
+                },
+                param! {
+                    "max_age" = "10ms": Kind::Time,
                     "A path without feedback for this long counts as not congested.",
-                    "CONGA §3.3: 10 ms; ConWeave's ns-3 simulator: 500 us",
-                ),
-                Param::value(
-                    "ageing",
-                    Kind::Choice(&["exact", "ticks"]),
-                    "exact",
+                    "CONGA §3.3: 10 ms; ConWeave's ns-3 simulator: 500 us"
+                },
+                param! {
+                    "ageing" = "exact": Kind::Choice(&["exact", "ticks"]),
                     "When a path's age is checked: whenever the path is considered; or once per max_age, counted from the switch's first packet, so that feedback may be up to twice as old.",
-                    "CONGA §3.3; ConWeave's ns-3 simulator, AgingEvent: ticks",
-                ),
-                Param::value(
-                    "candidates",
-                    Kind::Count(0),
-                    "0",
+                    "CONGA §3.3; ConWeave's ns-3 simulator, AgingEvent: ticks"
+                },
+                param! {
+                    "candidates" = "0": Kind::Count(0),
                     "How many paths a flowlet chooses from: this many with consecutive numbers from a random one on, without wrapping around. 0: all.",
-                    "CONGA §3.5: all; ConWeave's ns-3 simulator, GetBestPath: 4",
-                ),
-                Param::value(
-                    "stays",
-                    Kind::Flag,
-                    "true",
+                    "CONGA §3.5: all; ConWeave's ns-3 simulator, GetBestPath: 4"
+                },
+                param! {
+                    "stays" = "true": Kind::Flag,
                     "Whether a flowlet keeps the path of the last one unless another is strictly better; else it draws among the best.",
-                    "CONGA §3.5; ConWeave's ns-3 simulator draws",
-                ),
-                Param::value(
-                    "balances",
-                    Kind::Choice(&["all", "data"]),
-                    "all",
+                    "CONGA §3.5; ConWeave's ns-3 simulator draws"
+                },
+                param! {
+                    "balances" = "all": Kind::Choice(&["all", "data"]),
                     "Which packets it balances: all, or data only; the others then take per-flow ECMP and carry no feedback.",
-                    "CONGA §3: all; ConWeave's ns-3 simulator: data",
-                ),
+                    "CONGA §3: all; ConWeave's ns-3 simulator: data"
+                },
             ],
             ns3::PARAMS,
         ],

@@ -11,7 +11,7 @@ use crate::flow::HostId;
 use crate::narrow::exact;
 use crate::packet::Kind as PacketKind;
 use crate::packets::PacketId;
-use crate::spec::{Complaint, Component, Kind, Param, Registered, Values};
+use crate::spec::{Complaint, Component, Kind, Registered, Values, param};
 use crate::topology::Topology;
 use crate::units::{ByteTime, Time};
 use receiver::Receiver;
@@ -27,54 +27,41 @@ pub const ROUTING: Registered<Routing> = Registered {
         source: "ConWeave, SIGCOMM 2023, §3; its ns-3 simulator, conweave-routing.cc",
         params: &[
             &[
-                Param::optional(
-                    "base_rtt",
-                    Kind::Time,
+                param! {
+                    "base_rtt": Kind::Time,
                     "A probe's round trip between the switches of two hosts on an empty network. Left out: computed from the links of the path, there for the size of the packet that is the probe, and back for that of the answer.",
-                    "packetloom; ConWeave's ns-3 simulator: 1 us for each link there and back, its delay alone",
-                ),
-                Param::value(
-                    "reply_extra",
-                    Kind::Time,
-                    "4us",
+                    "packetloom; ConWeave's ns-3 simulator: 1 us for each link there and back, its delay alone"
+                },
+                param! {
+                    "reply_extra" = "4us": Kind::Time,
                     "If a probe's answer is this much later than after base_rtt, the flow moves.",
-                    "ConWeave's ns-3 simulator: 4 us (theta_reply)",
-                ),
-                Param::value(
-                    "path_pause",
-                    Kind::Time,
-                    "16us",
+                    "ConWeave's ns-3 simulator: 4 us (theta_reply)"
+                },
+                param! {
+                    "path_pause" = "16us": Kind::Time,
                     "No flow moves to a path for this long after a packet was marked on it.",
-                    "ConWeave's ns-3 simulator: 16 us in its leaf-spine",
-                ),
-                Param::value(
-                    "flush_extra",
-                    Kind::Time,
-                    "16us",
+                    "ConWeave's ns-3 simulator: 16 us in its leaf-spine"
+                },
+                param! {
+                    "flush_extra" = "16us": Kind::Time,
                     "Held packets are released this much later than the last packet by the old path is expected.",
-                    "ConWeave's ns-3 simulator: 16 us in its leaf-spine, 64 us in its fat-tree",
-                ),
-                Param::value(
-                    "flush_default",
-                    Kind::Time,
-                    "200us",
+                    "ConWeave's ns-3 simulator: 16 us in its leaf-spine, 64 us in its fat-tree"
+                },
+                param! {
+                    "flush_default" = "200us": Kind::Time,
                     "For how long packets are kept at first where nothing is known of the old path.",
-                    "ConWeave's ns-3 simulator: 200 us in its leaf-spine, 600 us in its fat-tree",
-                ),
-                Param::value(
-                    "expiry",
-                    Kind::Time,
-                    "300us",
+                    "ConWeave's ns-3 simulator: 200 us in its leaf-spine, 600 us in its fat-tree"
+                },
+                param! {
+                    "expiry" = "300us": Kind::Time,
                     "A flow that is silent for longer may move at once (theta_inactive).",
-                    "ConWeave's ns-3 simulator: 300 us in its leaf-spine, 1 ms in its fat-tree",
-                ),
-                Param::value(
-                    "notice",
-                    Kind::Bytes,
-                    "64B",
+                    "ConWeave's ns-3 simulator: 300 us in its leaf-spine, 1 ms in its fat-tree"
+                },
+                param! {
+                    "notice" = "64B": Kind::Bytes,
                     "The size of an answer, or of a notice that a path is congested.",
-                    "ConWeave's ns-3 simulator: 64 B",
-                ),
+                    "ConWeave's ns-3 simulator: 64 B"
+                },
             ],
             ns3::PARAMS,
         ],

@@ -13,7 +13,7 @@ use super::{Actions, Balancer, EdgePaths, Home, Look, Pass, Passing, Tag, Ways};
 use crate::narrow::saturated;
 use crate::packet::Kind as PacketKind;
 use crate::random::{Purpose, Stream};
-use crate::spec::{Complaint, Component, Kind, Needs, Param, Registered, Values};
+use crate::spec::{Complaint, Component, Kind, Needs, Registered, Values, param};
 use crate::topology::KnownRates;
 use crate::topology::Topology;
 use crate::units::Time;
@@ -32,50 +32,36 @@ pub const ROUTING: Registered<Routing> = Registered {
         source: "Hedera, NSDI 2010, §4",
         params: &[
             &[
-                Param::value(
-                    "interval",
-                    Kind::Time,
-                    "5s",
+                param! {
+                    "interval" = "5s": Kind::Time,
                     "How often the scheduler asks which flows are large; it should be less than such flows last.",
-                    "Hedera §5: five seconds",
-                ),
-                Param::value(
-                    "delay",
-                    Kind::Time,
-                    "1ms",
+                    "Hedera §5: five seconds"
+                },
+                param! {
+                    "delay" = "1ms": Kind::Time,
                     "The time from a poll until the new paths are in use; at most half of the interval.",
-                    "packetloom",
-                ),
-                Param::value(
-                    "large_above",
-                    Kind::Number(0.0, 1.0),
-                    "0.1",
+                    "packetloom"
+                },
+                param! {
+                    "large_above" = "0.1": Kind::Number(0.0, 1.0),
                     "A flow is large if it sent more than this share of what its host's link carries between two polls.",
-                    "Hedera §4.1: 10 %",
-                ),
-                Param::value(
-                    "placement",
-                    Kind::Choice(&["simulated-annealing", "global-first-fit"]),
-                    "simulated-annealing",
+                    "Hedera §4.1: 10 %"
+                },
+                param! {
+                    "placement" = "simulated-annealing": Kind::Choice(&["simulated-annealing", "global-first-fit"]),
                     "How paths are found: a core switch for each destination, varied at random; or for each flow the first path with room, which it keeps.",
-                    "Hedera §4.3, §4.4; §6: annealing does better",
-                ),
-                Param::value(
-                    "iterations",
-                    Kind::Count(1),
-                    "1000",
+                    "Hedera §4.3, §4.4; §6: annealing does better"
+                },
+                param! {
+                    "iterations" = "1000": Kind::Count(1),
                     "How many variations annealing tries after a poll, at most.",
-                    "Hedera §4.4: the first temperature, for 16 hosts",
-                )
-                .acts(&[Needs::Is("placement", &["simulated-annealing"])]),
-                Param::value(
-                    "greed",
-                    Kind::Number(0.0, 1e6),
-                    "0.5",
+                    "Hedera §4.4: the first temperature, for 16 hosts"; acts &[Needs::Is("placement", &["simulated-annealing"])]
+                },
+                param! {
+                    "greed" = "0.5": Kind::Number(0.0, 1e6),
                     "c over the first temperature: the larger, the less often annealing takes what is worse.",
-                    "Hedera §4.4: 0.5 for 16 hosts, 1000 for thousands",
-                )
-                .acts(&[Needs::Is("placement", &["simulated-annealing"])]),
+                    "Hedera §4.4: 0.5 for 16 hosts, 1000 for thousands"; acts &[Needs::Is("placement", &["simulated-annealing"])]
+                },
             ],
             ns3::PARAMS,
         ],

@@ -1,7 +1,6 @@
 //! What a scenario can write as `library`.
 
-use crate::spec::Fallback::{Absent, Value as Default};
-use crate::spec::{ALWAYS, Complaint, Component, Kind, Needs, Param, Values, anything};
+use crate::spec::{Complaint, Component, Kind, Needs, Param, Values, anything, param};
 
 const TUNING: &str = "NCCL 2.30.7, src/graph/tuning.cc";
 
@@ -26,156 +25,97 @@ pub const COMPONENTS: &[Component] = &[
 ];
 
 const PARAMS: &[Param] = &[
-    Param {
-        name: "mode",
-        kind: Kind::Choice(&["packets", "tuner"]),
-        default: Default("packets"),
-        doc: "\"packets\": channels send their chunks in slices, with at most eight steps of a connection under way. Operations use rings, trees, switches in servers that reduce (the topology's reduction), and pairs in the library's order. \"tuner\": nothing is sent. An operation takes the cost model's time from the moment when its last rank has begun. All-to-all and sends are not in the model, and are refused.",
-        source: "NCCL 2.30.7, src/enqueue.cc: calcCollChunking; src/graph/tuning.cc: ncclTopoGetAlgoTime",
-        acts: ALWAYS,
+    param! {
+        "mode" = "packets": Kind::Choice(&["packets", "tuner"]),
+        "\"packets\": channels send their chunks in slices, with at most eight steps of a connection under way. Operations use rings, trees, switches in servers that reduce (the topology's reduction), and pairs in the library's order. \"tuner\": nothing is sent. An operation takes the cost model's time from the moment when its last rank has begun. All-to-all and sends are not in the model, and are refused.",
+        "NCCL 2.30.7, src/enqueue.cc: calcCollChunking; src/graph/tuning.cc: ncclTopoGetAlgoTime"
     },
-    Param {
-        name: "generation",
-        kind: Kind::Choice(&["volta", "ampere", "hopper", "blackwell"]),
-        default: Default("hopper"),
-        doc: "The accelerators, by whose generation the library's constants differ: V100, A100, H100 and H200, B200.",
-        source: TUNING,
-        acts: ALWAYS,
+    param! {
+        "generation" = "hopper": Kind::Choice(&["volta", "ampere", "hopper", "blackwell"]),
+        "The accelerators, by whose generation the library's constants differ: V100, A100, H100 and H200, B200.",
+        TUNING
     },
-    Param {
-        name: "cpu",
-        kind: Kind::Choice(&["intel", "amd", "arm"]),
-        default: Default("intel"),
-        doc: "Who made the servers' CPUs: with AMD's, the library counts twice as long for posting to the network, \
+    param! {
+        "cpu" = "intel": Kind::Choice(&["intel", "amd", "arm"]),
+        "Who made the servers' CPUs: with AMD's, the library counts twice as long for posting to the network, \
               and less bandwidth for LL.",
-        source: "NCCL 2.30.7, src/graph/tuning.cc: getNetOverhead, llMaxBws",
-        acts: ALWAYS,
+        "NCCL 2.30.7, src/graph/tuning.cc: getNetOverhead, llMaxBws"
     },
-    Param {
-        name: "inside",
-        kind: Kind::Choice(&["nvlink", "pcie"]),
-        default: Default("nvlink"),
-        doc: "What joins the accelerators of a server. How fast NVLink is follows from the generation.",
-        source: "NCCL 2.30.7, src/graph/topo.h: SM90_NVLINK_BW and its kin, PCI_BW",
-        acts: ALWAYS,
+    param! {
+        "inside" = "nvlink": Kind::Choice(&["nvlink", "pcie"]),
+        "What joins the accelerators of a server. How fast NVLink is follows from the generation.",
+        "NCCL 2.30.7, src/graph/topo.h: SM90_NVLINK_BW and its kin, PCI_BW"
     },
-    Param {
-        name: "nvlinks",
-        kind: Kind::Count(1),
-        default: Absent,
-        doc: "How many NVLinks an accelerator has to the others of an operation, as the cost model sees them; packets \
+    param! {
+        "nvlinks": Kind::Count(1),
+        "How many NVLinks an accelerator has to the others of an operation, as the cost model sees them; packets \
               take the topology's. Left out: all of its generation (6, 12, 18, 18). Without switches, fewer ranks have fewer.",
-        source: "NCCL 2.30.7, src/graph/topo.h; the accelerators' data sheets",
-        acts: &[Needs::Is("inside", &["nvlink"])],
+        "NCCL 2.30.7, src/graph/topo.h; the accelerators' data sheets"; acts &[Needs::Is("inside", &["nvlink"])]
     },
-    Param {
-        name: "nics",
-        kind: Kind::Count(1),
-        default: Absent,
-        doc: "How many NICs of a server an operation uses, each at the rate of a host's. Left out: one for each rank \
+    param! {
+        "nics": Kind::Count(1),
+        "How many NICs of a server an operation uses, each at the rate of a host's. Left out: one for each rank \
               there.",
-        source: "packetloom",
-        acts: ALWAYS,
+        "packetloom"
     },
-    Param {
-        name: "algorithm",
-        kind: Kind::Choice(&["auto", "tree", "ring", "nvls", "nvls-tree", "pat"]),
-        default: Default("auto"),
-        doc: "The only algorithm that may be chosen.",
-        source: "NCCL_ALGO",
-        acts: ALWAYS,
+    param! {
+        "algorithm" = "auto": Kind::Choice(&["auto", "tree", "ring", "nvls", "nvls-tree", "pat"]),
+        "The only algorithm that may be chosen.", "NCCL_ALGO"
     },
-    Param {
-        name: "protocol",
-        kind: Kind::Choice(&["auto", "ll", "ll128", "simple"]),
-        default: Default("auto"),
-        doc: "The only protocol that may be chosen.",
-        source: "NCCL_PROTO",
-        acts: ALWAYS,
+    param! {
+        "protocol" = "auto": Kind::Choice(&["auto", "ll", "ll128", "simple"]),
+        "The only protocol that may be chosen.", "NCCL_PROTO"
     },
-    Param {
-        name: "min_channels",
-        kind: Kind::Count(1),
-        default: Default("1"),
-        doc: "The least number of channels, as far as an operation's size fills them.",
-        source: "NCCL_MIN_NCHANNELS",
-        acts: ALWAYS,
+    param! {
+        "min_channels" = "1": Kind::Count(1),
+        "The least number of channels, as far as an operation's size fills them.", "NCCL_MIN_NCHANNELS"
     },
-    Param {
-        name: "max_channels",
-        kind: Kind::Count(1),
-        default: Default("64"),
-        doc: "The greatest number of channels.",
-        source: "NCCL_MAX_NCHANNELS; MAXCHANNELS of src/include/device.h",
-        acts: ALWAYS,
+    param! {
+        "max_channels" = "64": Kind::Count(1),
+        "The greatest number of channels.", "NCCL_MAX_NCHANNELS; MAXCHANNELS of src/include/device.h"
     },
-    Param {
-        name: "nvls",
-        kind: Kind::Flag,
-        default: Default("true"),
-        doc: "Switches inside servers reduce and multicast, from Hopper on, where there is NVLink.",
-        source: "NCCL_NVLS_ENABLE",
-        acts: &[Needs::Is("generation", &["hopper", "blackwell"]), Needs::Is("inside", &["nvlink"])],
+    param! {
+        "nvls" = "true": Kind::Flag,
+        "Switches inside servers reduce and multicast, from Hopper on, where there is NVLink.",
+        "NCCL_NVLS_ENABLE"; acts &[Needs::Is("generation", &["hopper", "blackwell"]), Needs::Is("inside", &["nvlink"])]
     },
-    Param {
-        name: "pat",
-        kind: Kind::Flag,
-        default: Default("true"),
-        doc: "All-gather and reduce-scatter may take PAT where each server has one rank.",
-        source: "NCCL_PAT_ENABLE",
-        acts: ALWAYS,
+    param! {
+        "pat" = "true": Kind::Flag,
+        "All-gather and reduce-scatter may take PAT where each server has one rank.", "NCCL_PAT_ENABLE"
     },
-    Param {
-        name: "pxn",
-        kind: Kind::Flag,
-        default: Default("true"),
-        doc: "What an all-to-all sends to another server goes over NVLink to the neighbour on the receiver's rail first, \
+    param! {
+        "pxn" = "true": Kind::Flag,
+        "What an all-to-all sends to another server goes over NVLink to the neighbour on the receiver's rail first, \
               which passes it on by its own NIC.",
-        source: "NCCL_PXN_DISABLE",
-        acts: &[PACKETS, Needs::Is("inside", &["nvlink"])],
+        "NCCL_PXN_DISABLE"; acts &[PACKETS, Needs::Is("inside", &["nvlink"])]
     },
-    Param {
-        name: "call_cost",
-        kind: Kind::Time,
-        default: Absent,
-        doc: "The time before a rank begins an operation: the launch, and the other costs of a call. Left out: the \
+    param! {
+        "call_cost": Kind::Time,
+        "The time before a rank begins an operation: the launch, and the other costs of a call. Left out: the \
               cost model's base latency of the algorithm and protocol.",
-        source: "NCCL 2.30.7, src/graph/tuning.cc: baseLatencies; of sends, which it has not, a ring's",
-        acts: &[PACKETS],
+        "NCCL 2.30.7, src/graph/tuning.cc: baseLatencies; of sends, which it has not, a ring's"; acts &[PACKETS]
     },
-    Param {
-        name: "network_cost",
-        kind: Kind::Time,
-        default: Absent,
-        doc: "The time from the arrival of a message from another server until the accelerator has passed it on: \
+    param! {
+        "network_cost": Kind::Time,
+        "The time from the arrival of a message from another server until the accelerator has passed it on: \
               proxy, flags, and the accelerator's own work. Left out: the cost model's latency of a hop between \
               servers, less the time of a byte to the nearest host of another server, which the network adds itself.",
-        source: "NCCL 2.30.7, src/graph/tuning.cc: hwLatencies",
-        acts: &[PACKETS],
+        "NCCL 2.30.7, src/graph/tuning.cc: hwLatencies"; acts &[PACKETS]
     },
-    Param {
-        name: "inside_cost",
-        kind: Kind::Time,
-        default: Absent,
-        doc: "The same as network_cost for a message from the same server, less the time of a byte to a neighbour.",
-        source: "NCCL 2.30.7, src/graph/tuning.cc: hwLatencies, and what posting takes in rings among servers",
-        acts: &[PACKETS],
+    param! {
+        "inside_cost": Kind::Time,
+        "The same as network_cost for a message from the same server, less the time of a byte to a neighbour.",
+        "NCCL 2.30.7, src/graph/tuning.cc: hwLatencies, and what posting takes in rings among servers"; acts &[PACKETS]
     },
-    Param {
-        name: "clear_to_send",
-        kind: Kind::Flag,
-        default: Default("false"),
-        doc: "A receiver on another server grants each buffer by a message of 64 B, once its content is passed on. The first eight steps of an operation are granted before it. If false, a buffer is free again when its message is acknowledged.",
-        source: "NCCL 2.30.7, src/transport/net_ib: the FIFO that a receiver writes into its sender's memory",
-        acts: &[PACKETS],
+    param! {
+        "clear_to_send" = "false": Kind::Flag,
+        "A receiver on another server grants each buffer by a message of 64 B, once its content is passed on. The first eight steps of an operation are granted before it. If false, a buffer is free again when its message is acknowledged.",
+        "NCCL 2.30.7, src/transport/net_ib: the FIFO that a receiver writes into its sender's memory"; acts &[PACKETS]
     },
-    Param {
-        name: "channel_rate",
-        kind: Kind::Rate,
-        default: Absent,
-        doc: "The greatest rate at which the accelerator sends for one channel. Left out: only links bound it.",
-        source: "measured: 13 to 20 GB/s for a channel over 400 Gb/s (NVIDIA/nccl issue 2409)",
-        acts: &[PACKETS],
+    param! {
+        "channel_rate": Kind::Rate,
+        "The greatest rate at which the accelerator sends for one channel. Left out: only links bound it.",
+        "measured: 13 to 20 GB/s for a channel over 400 Gb/s (NVIDIA/nccl issue 2409)"; acts &[PACKETS]
     },
 ];
 

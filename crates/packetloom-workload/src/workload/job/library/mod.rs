@@ -20,19 +20,14 @@ use crate::nccl::{
     ALGORITHMS, Algorithm, Choice, Cpu, Generation, Graphs, Inside, Machine, PROTOCOLS, Parts, Pieces,
     Protocol, Wishes, call_us, channels_per_peer, choose, ring_hop_us,
 };
-use crate::spec::Fallback::Value as Default;
-use crate::spec::{ALWAYS, Complaint, Kind, Needs, Param, Values};
+use crate::spec::{Complaint, Kind, Needs, Param, Values, param};
 use crate::units::{Rate, Time};
 use call::of_us;
 
 /// Who carries out a workload's collective operations.
-pub const PARAMS: &[Param] = &[Param {
-    name: "library",
-    kind: Kind::Component("library"),
-    default: Default("plain"),
-    doc: "Who decides how collective operations are carried out.",
-    source: "packetloom",
-    acts: ALWAYS,
+pub const PARAMS: &[Param] = &[param! {
+    "library" = "plain": Kind::Component("library"),
+    "Who decides how collective operations are carried out.", "packetloom"
 }];
 
 /// What the workload's own parameters for collective operations need.
