@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 MOST = 4
+
+
+def _words(name: str) -> list[str]:
+    """Of a name of several words, each of them, and as many of the first as there are."""
+    words = re.split(r"[^a-z0-9]+", name.lower())
+    return [*words, *("-".join(words[:many]) for many in range(2, len(words)))] if len(words) > 1 else []
 
 
 def meant(name: str, known: Iterable[str], else_: str = "there are") -> str:
     """A hint: the names that are near or have this in them, or else all."""
     import difflib
 
-    names = list(known)
+    names = list(dict.fromkeys(known))
     asked = name.lower().strip()
     near = difflib.get_close_matches(asked, names, MOST, cutoff=0.7)
+    if len(asked) > 2:
+        near += [
+            one for one in names if one not in near and difflib.get_close_matches(asked, _words(one), 1, cutoff=0.7)
+        ]
     near += [one for one in names if asked and asked in one and one not in near]
     if near:
         *others, last = [repr(one) for one in near[:MOST]]
