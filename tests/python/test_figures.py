@@ -22,8 +22,8 @@ from packetloom.report.first_screen import lead_panels, looks_of
 from packetloom.report.measures import question_of
 from packetloom.report.network_folding import fold
 from packetloom.report.one_page import write_one_page
-from packetloom.report.panels import Curve, Dots, Panel, Stack, apart, panel_json
-from packetloom.report.plots import PRINT, Sheet, draw, plot_panels, save_figure
+from packetloom.report.panels import Curve, Dots, Mark, Panel, Stack, apart, panel_json
+from packetloom.report.plots import PRINT, Sheet, _printed, draw, plot_panels, save_figure
 from packetloom.report.server import server
 from packetloom.stats import curves
 from packetloom.stats.curves import style_at
@@ -285,11 +285,28 @@ def test_a_logarithmic_axis_says_so_and_has_minor_ticks() -> None:
     assert len(ax.get_yticks(minor=True)) > 5
 
 
-def test_a_small_difference_is_not_stretched_over_an_axis() -> None:
-    names = [Dots(name, style_at(0), [name], [value]) for name, value in (("A", 1.0), ("B", 1.006))]
-    ends = plot_panels([Panel("", "", "slowdown", names)], 1).axes[0].get_xlim()
-    assert ends[0] == 0.0
-    assert ends[1] > 1.1
+@pytest.mark.parametrize("is_log", [False, True])
+@pytest.mark.parametrize("kind", ["names", "lines"])
+def test_a_small_difference_is_not_stretched_over_an_axis(kind: str, is_log: bool) -> None:
+    """0.6 %: of whatever figure."""
+    marks: list[Mark] = [Dots(name, style_at(0), [name], [value]) for name, value in (("A", 1.0), ("B", 1.006))]
+    if kind == "lines":
+        marks = [Curve("A", style_at(0), [1, 2], [1.0, 1.003]), Curve("B", style_at(1), [1, 2], [1.001, 1.006])]
+    ax = plot_panels([Panel("", "", "slowdown", marks, log_y=is_log)], 1).axes[0]
+    low, high = ax.get_xlim() if kind == "names" else ax.get_ylim()
+    assert low == (pytest.approx(1 / 1.2) if is_log else 0.0)
+    assert high > 1.1
+
+
+def test_panels_of_one_quantity_have_one_scale(tmp_path: Path) -> None:
+    """Or a cost of 1.02 in one panel would look as high as one of 2 in the next."""
+
+    def panel(*y: float) -> Panel:
+        return Panel("", "buffer", "slowdown", [Curve("A", style_at(0), [1, 2], y)])
+
+    axes = _printed([panel(1.0, 1.2), panel(1.0, 2.0)], Sheet()).axes
+    assert axes[0].get_ylim() == axes[1].get_ylim()
+    assert axes[0].get_ylim()[1] > 2.0
 
 
 def test_how_a_figure_is_printed_can_be_chosen(incast: Results, tmp_path: Path) -> None:

@@ -11,9 +11,12 @@ import pytest
 import commands
 import packetloom
 from packetloom.common.terminal import console
+from packetloom.errors import PacketloomError
 from packetloom.report.compare import print_along, times_said
+from packetloom.report.figures import chart
 from packetloom.report.grid_costs import along, point_of, scheme_of
 from packetloom.report.measures import STALLED, UNFINISHED, Condition, Measure, Question, Stopped, question_of
+from packetloom.report.plots import save_figure
 from packetloom.report.ranking import Answer
 from packetloom.report.report import report_page
 from packetloom.report.sentences import Number, sentences
@@ -85,9 +88,9 @@ def test_points_of_a_grid_that_are_named_are_those_that_are_meant() -> None:
     measure = Measure("mean-slowdown", "mean slowdown of all flows", "mean slowdown", "ratio", values)
     asked = Question("slowdown", ("A", "B"), frozenset(), tuple(points), (measure,), 3)
     assert told(asked)["compared"].startswith(
-        "Compared: A and B, with oversubscription 1 and 2, with no fault and fault at 0us"
+        "Compared: A and B, with oversubscription 1:1 and 2:1, with no fault and fault at 0us"
     )
-    exception = "with oversubscription 1, fault at 0us; with oversubscription 2, no fault: B is best"
+    exception = "with oversubscription 1:1, fault at 0us; with oversubscription 2:1, no fault: B is best"
     assert f"Not so {exception}" in " ".join(one.text for one in sentences(Answer(asked)))
 
 
@@ -427,6 +430,29 @@ def test_compare_along_an_axis_says_what_a_value_costs(spines: Results, tmp_path
     turned = {row["condition"]: row for row in json.loads(file.read_text())}
     assert turned["DCTCP"]["ratio_or_difference"] == pytest.approx(1 / rows["DCTCP"]["ratio_or_difference"])
     assert compared(spines.path, "--along", "spines", "--worse-than", "1").returncode == 1
+
+
+def test_a_figure_of_what_values_cost_shows_every_other_condition(tmp_path: Path) -> None:
+    """It had shown the last alone."""
+    late = {"name": "TCP", "transport": "tcp", "queue": {"kind": "drop-tail", "capacity": ["20KB", "200KB"]}}
+    results = campaign(tmp_path / "buffers", scheme=[late], run={"loads": [0.3, 0.7], "flows": 100, "seeds": 2})
+    drawn = chart("along", results)
+    assert [panel.title for panel in drawn.panels_at({"axis": "capacity"})] == ["load 0.3", "load 0.7"]
+    (one,) = drawn.panels_at({"axis": "capacity", "where": "load 0.3"})
+    assert one.title == "load 0.3"
+    assert save_figure("along", results, tmp_path / "all.svg", {"axis": "capacity"}) == []
+    with pytest.raises(PacketloomError, match=r"along: nothing is at 'load 0.8'; did you mean 'load 0.7'"):
+        drawn.panels_at({"where": "load 0.8"})
+    with pytest.raises(PacketloomError, match=r"2 panels; choose one by where=: load 0.3; load 0.7"):
+        packetloom.plot("along", results)
+    assert packetloom.plot("along", results, where="load 0.7").get_title() == "load 0.7"
+
+
+def test_a_figure_says_what_it_does_not_show(tmp_path: Path) -> None:
+    results = campaign(tmp_path / "loads", scheme=SCHEMES[:1], run={"loads": [0.3, 0.7], "flows": 100, "seeds": 1})
+    unshown = save_figure("fct-cdf", results, tmp_path / "cdf.svg", {})
+    assert unshown == ["load 0.7 (--load for 0.3)"]
+    assert save_figure("fct-cdf", results, tmp_path / "cdf.svg", {"load": 0.3}) == []
 
 
 def test_an_axis_of_the_scheme_and_the_load_are_axes_too(tmp_path: Path) -> None:

@@ -144,6 +144,10 @@ def plot(
     statistic: Annotated[str | None, typer.Option(help="mean, p99, ...; for queues mean, p99, max.")] = None,
     bin: Annotated[str | None, typer.Option(help="For figures by load: a size bin, like '(0, 100KB]'.")] = None,
     axis: Annotated[str | None, typer.Option(help="For `along`: the axis of the grid.")] = None,
+    where: Annotated[
+        str | None,
+        typer.Option(metavar="POINT", help="For `along`: only where the other axes are so, such as 'load 0.8'."),
+    ] = None,
     operation: Annotated[str | None, typer.Option(help="For figures of jobs: the kind of operation.")] = None,
     scheme: Annotated[
         list[str] | None, typer.Option(metavar="NAME", help="Only this scheme; may be given several times.")
@@ -159,11 +163,11 @@ def plot(
     from packetloom.store.targets import check_target
 
     check_target(output)
-    options = {"load": load, "statistic": statistic, "bin": bin, "axis": axis, "operation": operation}
+    options = {"load": load, "statistic": statistic, "bin": bin, "axis": axis, "where": where, "operation": operation}
     given = {name: value for name, value in options.items() if value is not None}
     sheet = Sheet(columns, width, font, font_size, tuple(scheme or ()))
-    save_figure(figure, [Results(folder) for folder in folders], output, given, sheet)
-    print(f"wrote {output}")
+    unshown = save_figure(figure, [Results(folder) for folder in folders], output, given, sheet)
+    print(f"wrote {output}" + (f": {', '.join(unshown)}" if unshown else ""))
 
 
 @app.command()

@@ -107,6 +107,21 @@ class Chart:
         """The names of what can be chosen."""
         return self.figure.choices
 
+    def panels_at(self, chosen: Mapping[str, Choice]) -> list[Panel]:
+        """All panels that are meant: one, but of figures with panels of their own."""
+        return [self.panel(chosen)]
+
+    def unshown(self, chosen: Mapping[str, Choice]) -> list[str]:
+        """What is not shown as a choice was left open, and how to choose it."""
+        lines = []
+        for name in self.choices:
+            there = [_choice_text(one) for one in self.values(name) if one is not None]
+            if name not in chosen and len(there) > 1:
+                usual = _choice_text(self._usual(name))
+                others = ", ".join(one for one in there if one != usual)
+                lines.append(f"{name} {usual} (--{name} for {others})")
+        return lines
+
     def to_json(self) -> dict[str, Any]:
         """The figure for the page's script: every series of every choice."""
         figure, all_numbers = self.figure, self.numbers
@@ -169,6 +184,11 @@ class Chart:
             value = f"{value:g}" if isinstance(value, float) else repr(value)
             raise PacketloomError(f"{self.figure.name}: there is no {name} {value}; there are {shown or 'none'}")
         return value
+
+
+def _choice_text(value: Choice) -> str:
+    text = f"{value:g}" if isinstance(value, float) else str(value)
+    return repr(text) if " " in text else text
 
 
 def _bands(lines: pl.DataFrame) -> list[Band | None]:
@@ -424,7 +444,7 @@ FIGURES: dict[str, Figure] = {
             Axis(""),
             Axis(""),
             _no_table,
-            choices=("axis",),
+            choices=("axis", "where"),
             own=_along,
         ),
         Figure(

@@ -6,7 +6,7 @@ buffer costs a scheme so many times the statistic that the scenario is about.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from packetloom.common.quantities import FAULT_AT, SCALES_OF_AXES, axis_value_text, said_within
@@ -99,15 +99,21 @@ def axes_there_are(several: Sequence[Results]) -> list[str]:
     return [name for name, found in values.items() if len(found) > 1]
 
 
+def axes_meant(name: str, there: Iterable[str]) -> list[str]:
+    """Those of the axes that a person may call so."""
+    axes = list(there)
+    if name in axes:
+        return [name]
+    called = {axis: (axis, axis_name(axis)) for axis in axes}
+    return [axis for axis in axes if any(text == name or text.endswith(f".{name}") for text in called[axis])]
+
+
 def axis_called(name: str, several: Sequence[Results]) -> str:
     """The axis that a person means: its full name, or the end of it, without the unit if need be."""
     there = axes_there_are(several)
     if not there:
         raise PacketloomError("the scenario varies nothing but schemes and seeds, so there is nothing to compare along")
-    if name in there:
-        return name
-    called = {axis: (axis, axis_name(axis)) for axis in there}
-    found = [axis for axis in there if any(text == name or text.endswith(f".{name}") for text in called[axis])]
+    found = axes_meant(name, there)
     if len(found) == 1:
         return found[0]
     raise PacketloomError(f"there is no axis {name!r} of the grid to compare along; there are {', '.join(there)}")
@@ -128,9 +134,9 @@ def along(results: Results | Sequence[Results], axis: str, base: str | None = No
             text = f"{value:g}" if axis == LOAD and isinstance(value, int | float) else axis_value_text(axis, value)
             values.setdefault(text, value)
             places[entity_of(row, label), condition_of(row)] = text, _rest(row, label, axis)
-    if base is not None and base not in values:
+    chosen = next((text for text, value in values.items() if base in (None, text, str(value))), None)
+    if chosen is None:
         raise PacketloomError(f"{axis} has no value {base!r}; there are {', '.join(values)}")
-    chosen = next(iter(values)) if base is None else base
     pairs: list[Pair] = [(value, chosen) for value in values if value != chosen]
     answer = Answer(_turned(question, places, tuple(values)), pairs)
     return Along(axis, chosen, values, answer, frozenset(places.values()), warning(question))

@@ -9,14 +9,17 @@ from typing import Any
 import polars as pl
 
 from packetloom.common.quantities import axis_scale
+from packetloom.common.suggest import meant
 from packetloom.errors import PacketloomError
 from packetloom.report.figures import Chart, Choice, Figure
 from packetloom.report.grid_costs import (
     LOAD,
     Along,
     along,
+    axes_meant,
     axes_there_are,
     axis_called,
+    axis_name,
     looks_along,
     point_of,
     scheme_of,
@@ -31,7 +34,6 @@ from packetloom.stats.curves import SomeResults, Style, as_list
 from packetloom.store.results import Results
 
 LONG_RANGE = 20.0
-MOST_PANELS = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,22 +42,37 @@ class AlongChart(Chart):
 
     panels: Mapping[str, Sequence[Panel]] = field(default_factory=dict)
 
-    @property
-    def choices(self) -> tuple[str, ...]:
-        """The axis alone."""
-        return ("axis",)
-
     def values(self, choice: str) -> list[Choice]:
-        """The axes."""
-        return list(self.panels)
+        """The axes; or the points of all others."""
+        if choice == "axis":
+            return list(self.panels)
+        return list(dict.fromkeys(panel.title for panels in self.panels.values() for panel in panels))
 
     def panel(self, chosen: Mapping[str, Choice]) -> Panel:
-        """That of an axis, at the last point of the others."""
+        """That of an axis, at the last point of the others that is meant."""
+        return self.panels_at(chosen)[-1]
+
+    def panels_at(self, chosen: Mapping[str, Choice]) -> list[Panel]:
+        """Those of an axis: one for each point of the others, or for those that `where` names a part of."""
         axis = str(chosen.get("axis", next(iter(self.panels))))
-        meant = [one for one in self.panels if one == axis or one.endswith(f".{axis}")]
-        if len(meant) != 1:
-            raise PacketloomError(f"along: there is no axis {axis}; there are {', '.join(self.panels)}")
-        return self.panels[meant[0]][-1]
+        called = axes_meant(axis, self.panels)
+        if len(called) != 1:
+            raise PacketloomError(f"along: there is no axis {axis!r}; {meant(axis, map(axis_name, self.panels))}")
+        points = self.panels[called[0]]
+        where = chosen.get("where")
+        shown = [panel for panel in points if where is None or str(where) in panel.title.split(", ")]
+        shown = shown or [panel for panel in points if str(where) in panel.title]
+        if not shown:
+            there = [panel.title for panel in points if panel.title]
+            raise PacketloomError(f"along: nothing is at {where!r}; {meant(str(where), there)}")
+        return shown
+
+    def unshown(self, chosen: Mapping[str, Choice]) -> list[str]:
+        """The other axes. All points of one are shown."""
+        axes = [axis_name(axis) for axis in self.panels]
+        if "axis" in chosen or len(axes) < 2:
+            return []
+        return [f"axis {axes[0]} (--axis for {', '.join(axes[1:])})"]
 
     def to_json(self) -> dict[str, Any]:
         """For the page's script."""
@@ -95,7 +112,7 @@ def panels_along(found: Along, looks: Mapping[str, Style]) -> list[Panel]:
     compared = "times" if measure.by_ratio else "less"
     y_title = f"{measure.heading}, {compared} that at {found.base}"
     panels = []
-    for point, conditions in list(groups.items())[-MOST_PANELS:]:
+    for point, conditions in groups.items():
         marks: list[Curve | Dots] = []
         for here in conditions:
             line = [(value, *_at(found, value, here)) for value in found.values]

@@ -25,7 +25,7 @@ from matplotlib.ticker import FuncFormatter, Locator, LogLocator, MaxNLocator, N
 from packetloom.common import arguments
 from packetloom.common.suggest import meant
 from packetloom.errors import ArgumentError, PacketloomError
-from packetloom.report.figures import Choice, chart
+from packetloom.report.figures import Chart, Choice, chart
 from packetloom.report.panels import Curve, Dots, HeatMap, Panel, Stack, apart, errors_of, few_values
 from packetloom.stats.curves import SomeResults, Style, style_at
 
@@ -41,6 +41,8 @@ HATCHES = ("", "///", "...", "xxx", "\\\\\\")
 SIZE_INCHES = (6.4, 4.2)
 COLUMNS_INCHES = {1: 3.33, 2: 7.0}
 """Wide: a column of a paper in two columns, and both."""
+LEAST_PANEL_INCHES = 2.2
+"""Wide: of panels beside each other."""
 AXES_INCHES, LEAST_INCHES, LEGEND_LINE_INCHES, NAME_LINE_INCHES = 2.2, 1.2, 0.15, 0.135
 """High."""
 LEAST_SPAN = 0.05
@@ -74,9 +76,9 @@ SUFFIXES = ((1e9, "G"), (1e6, "M"), (1e3, "k"))
 def plot(figure: str, results: SomeResults, ax: Axes | None = None, **choices: Choice) -> Axes:
     """Draws a figure (`packetloom list` names them) on these axes, or on new ones, and returns them.
 
-    Choices are `load`, `statistic` and `bin`, where the figure has them. Axis titles have units. `ArgumentError` for a
-    choice that the figure does not have; `PacketloomError` for a figure that there is not, or whose numbers the results
-    lack, with what to measure.
+    Choices are `load`, `statistic` and `bin`, where the figure has them; of `along`, `axis` and `where`. Axis titles
+    have units. `ArgumentError` for a choice that the figure does not have; `PacketloomError` for a figure that there is
+    not, or whose numbers the results lack, with what to measure.
 
     Example:
         >>> axes = packetloom.plot("fct-cdf", results, load=0.2)
@@ -119,10 +121,14 @@ class Sheet:
 
 def save_figure(
     name: str, results: SomeResults, output: Path, choices: Mapping[str, Choice], sheet: Sheet | None = None
-) -> None:
-    """Draws a figure into a file, as wide as a paper's column unless `sheet` says so; its ending says the format."""
+) -> list[str]:
+    """Draws a figure into a file, as wide as a paper's column unless `sheet` says so; its ending says the format.
+
+    Returned is what of the figure is not shown, and how to choose it.
+    """
     sheet = sheet or Sheet()
-    panel = _of_schemes(_panel(name, results, choices), sheet.schemes)
+    drawn = _chart(name, results, choices)
+    panels = [_of_schemes(panel, sheet.schemes) for panel in drawn.panels_at(choices)]
     formats = FigureCanvasBase.get_supported_filetypes()
     if output.suffix.lstrip(".").lower() not in formats:
         raise PacketloomError(
@@ -131,10 +137,7 @@ def save_figure(
     _check_font(sheet.font)
     is_tex = output.suffix.lower() == ".pgf"
     with mpl.rc_context(sheet.settings()), _spelling(is_tex):
-        figure, ax = plt.subplots(figsize=(sheet.width, AXES_INCHES), layout="constrained")
-        draw(panel, ax)
-        lines = _legend_above(figure, [ax], columns=2 * sheet.columns)
-        figure.set_figheight(_height(panel, sheet.width) + lines * LEGEND_LINE_INCHES)
+        figure = _printed(panels, sheet)
         try:
             figure.savefig(output, dpi=300, **_undated(output))
         except OSError as error:
@@ -148,6 +151,23 @@ def save_figure(
             ) from None
         finally:
             plt.close(figure)
+    return drawn.unshown(choices)
+
+
+def _printed(panels: Sequence[Panel], sheet: Sheet) -> Figure:
+    """One panel, or several beside each other where there is room, under one legend."""
+    rows = -(-len(panels) // max(1, int(sheet.width / LEAST_PANEL_INCHES)))
+    columns = -(-len(panels) // rows)
+    size = (sheet.width, rows * AXES_INCHES)
+    figure, axes = plt.subplots(rows, columns, figsize=size, layout="constrained", squeeze=False)
+    for panel, ax in zip(panels, axes.flat, strict=False):
+        draw(panel, ax, panels)
+    for ax in axes.flat[len(panels) :]:
+        ax.set_axis_off()
+    lines = _legend_above(figure, list(axes.flat), columns=2 * sheet.columns)
+    highest = max(_height(panel, sheet.width / columns) for panel in panels)
+    figure.set_figheight(rows * highest + lines * LEGEND_LINE_INCHES)
+    return figure
 
 
 def _check_font(font: str | None) -> None:
@@ -234,6 +254,15 @@ def literal(name: str) -> str:
 
 
 def _panel(figure: str, results: SomeResults, choices: Mapping[str, Choice]) -> Panel:
+    drawn = _chart(figure, results, choices)
+    panels = drawn.panels_at(choices)
+    if len(panels) > 1:
+        there = "; ".join(panel.title for panel in panels)
+        raise ArgumentError(f"the figure {figure} has {len(panels)} panels; choose one by where=: {there}")
+    return panels[0]
+
+
+def _chart(figure: str, results: SomeResults, choices: Mapping[str, Choice]) -> Chart:
     drawn = chart(arguments.instance("figure", figure, str, "a name that `packetloom list` shows"), results)
     for name, value in choices.items():
         if not isinstance(value, str | int | float | None):
@@ -241,7 +270,7 @@ def _panel(figure: str, results: SomeResults, choices: Mapping[str, Choice]) -> 
     for choice in choices:
         if choice not in drawn.choices:
             raise ArgumentError(f"the figure {figure} has no option --{choice}; {meant(choice, drawn.choices)}")
-    return drawn.panel(choices)
+    return drawn
 
 
 def _undated(output: Path) -> dict[str, Any]:
@@ -265,8 +294,8 @@ def _legend_above(figure: Figure, axes: Sequence[Axes], columns: int) -> int:
     return lines
 
 
-def draw(panel: Panel, ax: Axes) -> None:
-    """Draws a panel on axes, all but its legend."""
+def draw(panel: Panel, ax: Axes, beside: Sequence[Panel] = ()) -> None:
+    """Draws a panel on axes, all but its legend; its axis of values has the ends of those `beside` it, too."""
     dots = [mark for mark in panel.marks if isinstance(mark, Dots)]
     is_beside = bool(_names_beside(dots))
     if is_beside:
@@ -297,7 +326,7 @@ def draw(panel: Panel, ax: Axes) -> None:
         ax.set_xticks(ticks)
     if panel.log_y:
         set_scale("log")
-    if (ends := _ends(panel)) is not None:
+    if (ends := _ends(panel) if len(beside) < 2 else _common_ends(beside)) is not None:
         set_ends(*ends)
     if panel.log_y:
         log_ticks(values)
@@ -315,15 +344,37 @@ def _log_title(title: str, is_log: bool) -> str:
     return f"{title}, log scale" if is_log and title else title
 
 
-def _ends(panel: Panel) -> tuple[float, float] | None:
-    """The ends of an axis of values that would else stretch a small difference over all of it."""
-    numbers = [
+def _common_ends(panels: Sequence[Panel]) -> tuple[float, float] | None:
+    """The ends of the axis of values of panels of the same quantity, so that they can be compared."""
+    first = panels[0]
+    if len({(panel.y_title, panel.log_y) for panel in panels}) > 1:
+        return None
+    together = replace(first, marks=[mark for panel in panels for mark in panel.marks])
+    numbers = _numbers(together)
+    if (ends := _ends(together)) is not None or not numbers:
+        return ends
+    low, high = min(numbers), max(numbers)
+    if first.log_y:
+        positive = [number for number in numbers if number > 0]
+        return (min(positive) / 1.1, high * 1.1) if positive else None
+    pad = 0.05 * (high - low)
+    return (low - pad, high + pad) if pad else None
+
+
+def _numbers(panel: Panel) -> list[float]:
+    """All that lines and dots show, with their intervals."""
+    return [
         value
         for mark in panel.marks
         if isinstance(mark, Curve | Dots)
         for value in (*mark.y, *mark.low, *mark.high)
         if value is not None and math.isfinite(value)
     ]
+
+
+def _ends(panel: Panel) -> tuple[float, float] | None:
+    """The ends of an axis of values that would else stretch a small difference over all of it."""
+    numbers = _numbers(panel)
     points = [value for mark in panel.marks if isinstance(mark, Curve | Dots) for value in mark.y if value is not None]
     if not numbers or min(points) <= 0:
         return None

@@ -78,7 +78,7 @@ function inOneTime(chart, panels) {
 /** What an axis of values has to span so that panels of the same quantity can be compared. */
 function sharedValues(chart, panels) {
   const common = new Map();
-  if (!chart.series && chart.name !== "answer") return () => [];
+  if (!chart.series && chart.name !== "answer" && !chart.name.startsWith("along")) return () => [];
   if (chart.facets?.includes("bin") && isScaled(chart.y.title)) return () => []; // small flows take other times than large ones
   for (const panel of panels) common.set(panel.shared, [...(common.get(panel.shared) || []), ...spans(panel).y]);
   const ends = new Map([...common].map(([key, values]) => [key, [...extent(values), extent(values.filter((one) => one > 0))[0]].filter(Number.isFinite)]));
