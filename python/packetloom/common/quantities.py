@@ -37,6 +37,8 @@ def time_text(time_ns: float) -> str:
 FAULT_AT = re.compile(r"fault\.(?:(\d+)\.)?at(?:_ns)?")
 """The axis of when something breaks."""
 NEVER = "never"
+OVERSUBSCRIPTION = "oversubscription"
+"""What ends so is a ratio: 2:1."""
 
 
 def axis_text(axis: str, value: object) -> str:
@@ -56,6 +58,8 @@ def axis_text(axis: str, value: object) -> str:
             return f"{name} {value:g}Gbps"
         if unit == "packets":
             return f"{name} {value:g} packets"
+        if short.endswith(OVERSUBSCRIPTION):
+            return f"{short} {value:.10g}:1"
         return f"{short} {value:.10g}"
     return f"{short} {value}"
 
