@@ -19,7 +19,7 @@ from packetloom.report.measures import STALLED, UNFINISHED, Condition, Measure, 
 from packetloom.report.plots import save_figure
 from packetloom.report.ranking import Answer
 from packetloom.report.report import report_page
-from packetloom.report.sentences import Number, sentences
+from packetloom.report.sentences import Number, sentences, told_briefly
 from packetloom.store.results import Results
 
 pytestmark = pytest.mark.unaudited
@@ -430,6 +430,34 @@ def test_compare_along_an_axis_says_what_a_value_costs(spines: Results, tmp_path
     turned = {row["condition"]: row for row in json.loads(file.read_text())}
     assert turned["DCTCP"]["ratio_or_difference"] == pytest.approx(1 / rows["DCTCP"]["ratio_or_difference"])
     assert compared(spines.path, "--along", "spines", "--worse-than", "1").returncode == 1
+
+
+def test_below_the_table_stands_what_is_best_by_another_statistic(tmp_path: Path) -> None:
+    """Of an incast, serving one after the other is best in the mean, and not when all have to be there."""
+    schemes = [
+        {"name": "DCTCP", "transport": "dctcp", "queue": {"kind": "ecn", "mark_above": "22.5KB"}},
+        {"name": "pFabric", "transport": "line-rate", "queue": {"kind": "pfabric", "capacity": "22.5KB"}},
+    ]
+    incast = {
+        "sizes": {"kind": "constant", "size": "30KB"},
+        "arrivals": {"kind": "periodic", "interval": "5ms"},
+        "pattern": {"kind": "incast", "receiver": 0, "fan_in": [15]},
+    }
+    link = {"rate": "10Gbps", "delay": "1us"}
+    results = packetloom.run(
+        {
+            "topology": {"kind": "rack", "hosts": 16, "link": link},
+            "workload": [incast],
+            "scheme": schemes,
+            "run": {"duration": "50ms", "seeds": 3},
+        },
+        tmp_path / "incast",
+        progress=False,
+    )
+    said = " ".join(told_briefly(results))
+    assert "pFabric is best: the mean completion time" in said
+    assert "By the p99 completion time" in said
+    assert "DCTCP is best" in said.partition("By the p99")[2]
 
 
 def test_a_figure_of_what_values_cost_shows_every_other_condition(tmp_path: Path) -> None:

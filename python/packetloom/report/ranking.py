@@ -156,6 +156,11 @@ class Answer:
         """What nothing is shown to be better than: several, where they are alike or not told apart."""
         return self.outcome(measure, condition).leaders
 
+    def is_contrary(self, measure: Measure) -> bool:
+        """Whether one is best by a statistic that is not among the best by the leading one."""
+        lead, other = (self.outcome(one, self.typical(one)) for one in (self.question.lead, measure))
+        return other.kind == "best" and not set(other.leaders) & set(lead.leaders)
+
     def alike(self, measure: Measure) -> list[tuple[Outcome, list[Condition]]]:
         """The conditions by what came out, those of the most common outcome first; of two that are as common, that of
         the hardest condition. The order of schemes that are equally good is of no matter, nor, where none is shown to

@@ -113,13 +113,18 @@ def sentences(answer: Answer, setting: str = "") -> Iterator[Sentence]:
 
 def told_briefly(results: SomeResults) -> list[str]:
     """Whether it is steady; what is best, by how much, how sure that is and what it leaves out, where several are
-    compared; for below a table."""
+    compared, and what is best by another statistic, where that is another; for below a table."""
     question = question_of(results)
     if question is None:
         return []
     if len(question.rivals) < 2:
         return [text for text in (warning(question), how_steady(question)) if text]
-    return [one.text for one in sentences(Answer(question)) if one.answers in ("steady", "best", "sure")]
+    answer = Answer(question)
+    shown = [one.text for one in sentences(answer) if one.answers in ("steady", "best", "sure")]
+    contrary = [measure for measure in question.measures[1:] if answer.is_contrary(measure)]
+    return shown + [
+        Sentence("more", tuple(_best(answer, one, answer.typical(one), is_first=False))).text for one in contrary
+    ]
 
 
 def steadiness_row(entity: str, condition: Condition) -> Row:
