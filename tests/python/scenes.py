@@ -115,6 +115,7 @@ OF_PART: dict[str, Json] = {
     "private": {"capacity": "30KB"},
     "ingress": {"size": "300KB"},
     "pfc": {"pause_time": "50us"},
+    "cbfc": {"credits": "16KB"},
 }
 UNDER_QUEUE = {
     "credit-limiter": "expresspass",
@@ -402,6 +403,9 @@ def _of_egress(section: str, kind: str) -> tuple[Json, Where]:
         others = {"scheduler": "strict", "aqm": "red", "buffer": "ingress", "flow_control": "pfc"}
         parts = {part: {"kind": other, **OF_PART.get(other, {})} for part, other in others.items()}
         parts["scheduler"]["classes"] = 8
+    if kind == "cbfc":
+        parts["scheduler"] = {"kind": "strict"}
+        parts["aqm"] = {"kind": "red", **OF_PART["red"]}
     parts[section] = {"kind": kind, **OF_PART.get(kind, {})}
     under = {
         "selective-drop": "expresspass",
@@ -410,6 +414,7 @@ def _of_egress(section: str, kind: str) -> tuple[Json, Where]:
         "dualpi2": "prague",
         "ingress": "dcqcn",
         "pfc": "dcqcn",
+        "cbfc": "dcqcn",
     }
     made = _with_transport(under.get(kind, "dctcp"), {"kind": "egress", **parts})
     if kind == "selective-drop":

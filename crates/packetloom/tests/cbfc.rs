@@ -2,8 +2,10 @@
 //! another. Every run is audited, credits included.
 
 use crate::common::{cases, fct, port, run, simulate, utilisation, write_file};
+use packetloom::scenario::Scenario;
 use packetloom::simulation::{Outcome, Simulation};
 use packetloom::units::Time;
+use std::path::Path;
 
 /// A byte takes 80 ps at 100 Gb/s.
 const BYTE_PS: u64 = 80;
@@ -142,6 +144,41 @@ flows = 300
     }
 }
 
+/// Parts of a port with credits; `aqm`: what judges its packets.
+fn parts(scheduler: &str, aqm: &str, credits: &str) -> String {
+    format!(
+        r#"{{ kind = "egress", scheduler = {scheduler}, aqm = {aqm}, buffer = {{ kind = "private", capacity = "60KB" }}, flow_control = {{ kind = "cbfc", credits = "{credits}" }} }}"#
+    )
+}
+
+#[test]
+fn an_aqm_drops_what_needs_no_credit_and_nothing_else() {
+    let codel = r#"{ kind = "codel", target = "5us", interval = "20us", ecn = false }"#;
+    let flows = [(1, 0, 1_000), (2, 0, 1_000), (3, 0, 1_000)];
+    for scheduler in [r#""strict""#, r#""fifo""#, r#"{ kind = "dwrr", weights = [1, 1, 1, 1] }"#] {
+        let queue = parts(scheduler, codel, "64KB");
+        let lossless = rack("cbfc-codel.csv", &queue, &flows, "");
+        assert!(lossless.flows.iter().all(|row| row.fct().is_some()));
+        assert_eq!(drops(&lossless), 0, "{scheduler}");
+        let busy = utilisation(&lossless, port(&lossless, "switch0", "host0"));
+        assert!(busy > 0.98, "{scheduler}: {busy}");
+        let lossy =
+            rack("cbfc-codel-lossy.csv", &queue.replace("cbfc\"", "cbfc\", lossless = [2]"), &flows, "");
+        assert!(drops(&lossy) > 0, "{scheduler}");
+    }
+}
+
+#[test]
+fn the_buffer_of_a_port_is_for_what_needs_no_credit() {
+    // What waits by credit does not count: 64 KB from each of three links, and 60 KB of buffer.
+    let flows = [(1, 0, 1_000), (2, 0, 1_000), (3, 0, 1_000)];
+    let outcome = rack("cbfc-parts-incast.csv", &parts(r#""strict""#, r#""none""#, "64KB"), &flows, "");
+    assert_eq!(drops(&outcome), 0);
+    let named = rack("cbfc-named-incast.csv", &cbfc(r#"credits = "64KB""#), &flows, "");
+    let all = |outcome: &Outcome| outcome.flows.iter().map(fct).collect::<Vec<_>>();
+    assert_eq!(all(&outcome), all(&named));
+}
+
 #[test]
 fn what_could_never_be_sent_is_refused() {
     let text = |queue: &str, more: &str| {
@@ -162,6 +199,22 @@ fn what_could_never_be_sent_is_refused() {
     );
     let (key, message) = refused(&cbfc(r#"credits = "50KB""#), "nic = \"drop-tail\"");
     assert!(key == "scheme.nic" && message.contains("leave nic out"), "{key}: {message}");
+    let (key, message) = refused(&parts(r#""strict""#, r#""none""#, "500B"), "");
+    assert!(
+        key.ends_with("queue.flow_control.credits") && message.contains("could ever be sent"),
+        "{key}: {message}"
+    );
+    let (key, message) = refused(&parts(r#""strict""#, r#""none""#, "50KB"), "nic = \"drop-tail\"");
+    assert!(key == "scheme.nic" && message.contains("leave nic out"), "{key}: {message}");
+    let unread = |queue: &str| {
+        let problems = Scenario::from_toml(&text(queue, ""), "test", Path::new(""));
+        problems.err().map(|problems| problems.to_string()).unwrap_or_default()
+    };
+    let message = unread(&parts(r#""weighted-fair""#, r#""none""#, "50KB"));
+    assert!(message.contains("holds traffic classes back"), "{message}");
+    let message =
+        unread(&parts(r#""strict""#, r#""none""#, "50KB").replace("private\", capacity", "pool\", size"));
+    assert!(message.contains("buffer of its own"), "{message}");
     let fault = "[[fault]]\nkind = \"corruption\"\nprobability = 0.1";
     let (key, message) = refused(&cbfc(r#"credits = "50KB""#), fault);
     assert!(key == "fault" && message.contains("cbfc"), "{key}: {message}");

@@ -178,6 +178,7 @@ fn ports_of_parts_are_pinned_and_do_not_depend_on_windows_nor_threads() {
     let dwrr = r#"{ kind = "egress", scheduler = { kind = "dwrr", weights = [4, 2, 1], strict = 1 }, aqm = { kind = "sojourn", mark_above = "15us" } }"#;
     let abm = r#"{ kind = "egress", scheduler = "strict", aqm = { kind = "threshold", mark_above = "30KB" }, buffer = { kind = "abm", size = "80KB", alphas = [1, 0.5], interval = "20us" } }"#;
     let pfc = r#"{ kind = "egress", scheduler = { kind = "dwrr", weights = [1, 2, 4], strict = 1 }, aqm = { kind = "red", min = "5KB", max = "200KB" }, buffer = { kind = "ingress", size = "600KB" }, flow_control = { kind = "pfc", pause_time = "50us" } }"#;
+    let cbfc = r#"{ kind = "egress", scheduler = { kind = "dwrr", weights = [1, 2, 4], strict = 1 }, aqm = { kind = "red", min = "5KB", max = "60KB" }, flow_control = { kind = "cbfc", credits = "16KB" } }"#;
     let strict = r#"{ kind = "egress", scheduler = "strict", aqm = { kind = "red", min = "5KB", max = "30KB", max_probability = 0.5 } }"#;
     let pfabric = r#"{ kind = "egress", scheduler = "pfabric", buffer = { kind = "pool", size = "40KB" } }"#;
     let fair = r#"{ kind = "egress", scheduler = "weighted-fair", aqm = { kind = "threshold", mark_above = "15KB" } }"#;
@@ -194,6 +195,7 @@ fn ports_of_parts_are_pinned_and_do_not_depend_on_windows_nor_threads() {
         ("pias", strict, "279fda537f42e1b1"),
         ("pias", abm, "3703ffa34bf8960a"),
         ("dcqcn", pfc, "ac69839b38ff4a49"),
+        ("dcqcn", cbfc, "b944ff0a5aafc17b"),
         ("line-rate", pfabric, "a1f7965a1899a56c"),
         ("dctcp", fair, "4b2b896778b29b77"),
     ];
@@ -215,7 +217,12 @@ fn parts_of_a_named_queue_give_its_bits() {
         r#"{ kind = "red", pool = "60KB", pool_alpha = 0.5, min = "5KB", max = "20KB" }"#,
         r#"{ kind = "egress", aqm = { kind = "red", min = "5KB", max = "20KB" }, buffer = { kind = "pool", size = "60KB", alpha = 0.5 } }"#,
     ];
+    let cbfc =
+        r#"{ kind = "egress", scheduler = "strict", flow_control = { kind = "cbfc", credits = "16KB" } }"#;
+    let cbfc_red = r#"{ kind = "egress", scheduler = "strict", aqm = { kind = "red", min = "5KB", max = "200KB", max_probability = 0.01, judges = "departures", by_rate = true }, flow_control = { kind = "cbfc", credits = "16KB" } }"#;
     for (transport, named, parts) in [
+        ("roce", r#"{ kind = "cbfc", credits = "16KB" }"#, cbfc),
+        ("dcqcn", CBFC, cbfc_red),
         ("dctcp", ECN, ecn),
         ("dctcp", pool, parts),
         ("line-rate", PFABRIC, pfabric),

@@ -13,7 +13,7 @@ use packetloom::{central, queue, transport};
 use std::collections::BTreeMap;
 
 /// Transport, queue, routing.
-const SCHEMES: [(&str, &str, &str); 70] = [
+const SCHEMES: [(&str, &str, &str); 71] = [
     ("tcp", r#"{ kind = "drop-tail", capacity = "225KB" }"#, "ecmp"),
     ("tcp", r#"{ kind = "drop-tail", capacity = "5 packets" }"#, "ecmp"),
     ("cubic", r#"{ kind = "drop-tail", capacity = "100KB" }"#, "ecmp"),
@@ -99,6 +99,11 @@ const SCHEMES: [(&str, &str, &str); 70] = [
     ("dcqcn", r#"{ kind = "shared-buffer", ecn_min = "10KB", ecn_max = "40KB" }"#, "ecmp"),
     ("roce", r#"{ kind = "cbfc", credits = "12KB", ecn_min = "10KB", ecn_max = "40KB" }"#, "ecmp"),
     ("tcp", r#"{ kind = "cbfc", credits = "4KB", lossless = [1, 2], capacity = "30KB" }"#, "spray-random"),
+    (
+        "dcqcn",
+        r#"{ kind = "egress", scheduler = "strict", aqm = { kind = "red", min = "10KB", max = "40KB" }, flow_control = { kind = "cbfc", credits = "12KB" } }"#,
+        "ecmp",
+    ),
     ("bfc", r#"{ kind = "bfc", queues = 3 }"#, "ecmp"),
     ("bfc", r#"{ kind = "bfc", variant = "bfc-ns3", hop_rtt = "1us", pause_above = 0.1 }"#, "ecmp"),
     ("timely", r#"{ kind = "shared-buffer", ecn_min = "10KB", ecn_max = "40KB" }"#, "ecmp"),
@@ -253,7 +258,9 @@ fn every_law_holds_on_the_grid() {
         if !outcome.ports.is_empty() && !is_central(&case) {
             // A credit, or a notice of ConWeave's, ends at a switch, which no port there counts.
             let of = |section| case.scheme.component(section).kind;
-            if !["daq", "cbfc", "bfc"].contains(&of("queue").as_str()) && of("routing") != "conweave" {
+            let notifies =
+                queue::credit_bytes(&case.scheme.component("queue")).is_some() || of("queue") == "bfc";
+            if !notifies && of("routing") != "conweave" {
                 switches_lose_no_packet(&outcome, &context);
             }
             hosts_send_what_they_say(&case, &outcome, &context);
@@ -456,7 +463,8 @@ fn hosts_send_what_they_say(case: &Case, outcome: &Outcome, context: &str) {
         "uec",
     ];
     // Hosts get updates of credit, or pauses, too.
-    let hears = ["cbfc", "bfc"].contains(&case.scheme.component("queue").kind.as_str());
+    let queue = case.scheme.component("queue");
+    let hears = queue::credit_bytes(&queue).is_some() || queue.kind == "bfc";
     let sends_requests = hears || requesting.contains(&kind.as_str());
     let is_lossless = outcome.ports.iter().all(|port| port.counters.drops == 0);
     for host in 0..outcome.topology.hosts {

@@ -160,9 +160,9 @@ def _control(uec: Mapping[str, Any]) -> str:
 def transport(case: Case) -> str:
     """The transport, UET's service, and whether PFC or CBFC is on."""
     one, queue = case.transport, case.spec["scheme"]["queue"]
-    is_paused_by_part = queue.get("flow_control", {}).get("kind") == "pfc"
-    has_pfc = is_paused_by_part or (queue["kind"] == "shared-buffer" and queue["lossless"])
-    pfc = ", CBFC" if queue["kind"] == "cbfc" else ", PFC" if has_pfc else ", no PFC"
+    by_part = queue.get("flow_control", {}).get("kind")
+    has_pfc = by_part == "pfc" or (queue["kind"] == "shared-buffer" and queue["lossless"])
+    pfc = ", CBFC" if "cbfc" in (by_part, queue["kind"]) else ", PFC" if has_pfc else ", no PFC"
     if one["kind"] == "uec":
         trims = "trimming" if queue["kind"] == "ndp" else "no trimming"
         return f"UET {one['service'].upper()}, {CONTROLS[_control(one)]}, {trims}{pfc}"

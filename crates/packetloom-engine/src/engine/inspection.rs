@@ -312,10 +312,6 @@ fn identity(header: &impl Debug) -> u64 {
 
 fn state_of<H: Copy + Default, A: PortAgent<H>>(port: &Port<H, A>, link_table: &LinkTable<H>) -> LinkState {
     let buffer = port.buffer();
-    let mut credit_used = Vec::new();
-    if let Some(buffer @ (Buffer::Daq(_) | Buffer::Cbfc(_))) = buffer {
-        buffer.classes(|_, _, used| credit_used.extend(used));
-    }
     LinkState {
         counters: port.counted(),
         most_queued_bytes: port.most_queued_bytes(),
@@ -325,7 +321,7 @@ fn state_of<H: Copy + Default, A: PortAgent<H>>(port: &Port<H, A>, link_table: &
         }),
         sends_at: port.is_waiting().then(|| port.free_at()),
         on_link: Vec::new(),
-        credit_used,
+        credit_used: buffer.map_or_else(Vec::new, Buffer::credit_used),
         paused: port.paused().map_or(0, PausedClasses::bits),
     }
 }

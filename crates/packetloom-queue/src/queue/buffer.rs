@@ -168,6 +168,10 @@ impl Holds for Buffer {
         each!(self, queue => queue.waits_for_credit())
     }
 
+    fn credit_used(&self) -> Vec<u64> {
+        each!(self, queue => queue.credit_used())
+    }
+
     #[inline]
     fn sees_passing(&self) -> bool {
         each!(self, queue => queue.sees_passing())

@@ -114,6 +114,11 @@ pub trait Holds {
         false
     }
 
+    /// What it has sent of each class for which no credit came back, if it needs credit.
+    fn credit_used(&self) -> Vec<u64> {
+        Vec::new()
+    }
+
     /// Whether it looks at packets that it lets pass ([`Holds::pass`]).
     #[inline]
     fn sees_passing(&self) -> bool {

@@ -41,7 +41,7 @@ pub use bfc::{
 };
 pub use booked::{Booked, Opening};
 pub use buffer::{Buffer, COMPONENTS, settable};
-pub use cbfc::{Cbfc, Charge, charge, short_of_credit, update_spacing};
+pub use cbfc::{Cbfc, charge, short_of_credit, update_spacing};
 pub use classes::Classes;
 pub use credit_limiter::{CreditLimiter, credit_rate, packets_that_differ};
 pub use daq::{Daq, class_of, threshold, without_loans};
@@ -49,6 +49,7 @@ pub use egress::{Abm, BUFFER_COMPONENTS, Egress};
 pub use env::Env;
 pub use fair::Fair;
 pub use fifo::Fifo;
+pub use flow_control::credit::Charge;
 pub use flow_control::{
     CLASSES, COMPONENTS as FLOW_CONTROL_COMPONENTS, CONTROL, Pause, PauseRecord, PausedClasses,
     charged_class, departure,
@@ -106,6 +107,15 @@ impl std::ops::Add for Occupancy {
     #[inline]
     fn add(self, other: Occupancy) -> Occupancy {
         Occupancy { bytes: self.bytes + other.bytes, packets: self.packets + other.packets }
+    }
+}
+
+impl std::ops::Sub for Occupancy {
+    type Output = Occupancy;
+
+    #[inline]
+    fn sub(self, part: Occupancy) -> Occupancy {
+        Occupancy { bytes: self.bytes - part.bytes, packets: self.packets - part.packets }
     }
 }
 

@@ -94,7 +94,7 @@ pub fn on_several_links() -> BoxedStrategy<Json> {
         .boxed()
 }
 
-/// The same over ports of parts with priority flow control.
+/// The same over ports of parts with flow control: pauses, or credits, where an AQM may drop what needs none.
 pub fn with_flow_control() -> BoxedStrategy<Json> {
     let of = |section: &'static str, kinds: &'static [&'static str]| {
         let are_meant = move |one: &&Component| one.section == section && kinds.contains(&one.kind);
@@ -104,9 +104,11 @@ pub fn with_flow_control() -> BoxedStrategy<Json> {
     let dwrr =
         dwrr.prop_map(|(strict, weights)| json!({ "kind": "dwrr", "strict": strict, "weights": weights }));
     let scheduler = prop_oneof![Just(json!("strict")), dwrr, Just(json!("fifo"))];
-    let aqm = of("aqm", &["none", "threshold", "red", "sojourn"]);
-    let parts = (scheduler, aqm, of("buffer", &["ingress"]), of("flow_control", &["pfc"]));
-    let queue = parts.prop_map(|(scheduler, aqm, buffer, flow_control)| {
+    let marking: &[&str] = &["none", "threshold", "red", "sojourn"];
+    let pauses = (of("aqm", marking), of("buffer", &["ingress"]), of("flow_control", &["pfc"]));
+    let any: &[&str] = &["none", "threshold", "red", "sojourn", "codel", "pie"];
+    let credits = (of("aqm", any), of("buffer", &["private"]), of("flow_control", &["cbfc"]));
+    let queue = (scheduler, prop_oneof![pauses, credits]).prop_map(|(scheduler, (aqm, buffer, flow_control))| {
         json!({
             "kind": "egress", "scheduler": scheduler, "aqm": aqm, "buffer": buffer, "flow_control": flow_control,
         })

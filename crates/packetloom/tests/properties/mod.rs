@@ -249,6 +249,7 @@ fn put_into_scheme(scenario: &mut Json, draw: usize, missing: &BTreeMap<String, 
                     queue["buffer"] = "ingress".into();
                     queue["flow_control"] = "pfc".into();
                 }
+                "cbfc" => queue["scheduler"] = "strict".into(),
                 "pool" | "abm" => drawn["size"] = "100KB".into(),
                 _ => {}
             }

@@ -1,6 +1,6 @@
 //! Flow control at a port of parts: the buffer that goes with it, and which other parts do.
 
-use crate::queue::flow_control::{CLASSES, PFC};
+use crate::queue::flow_control::{CBFC, CLASSES, PFC};
 use crate::queue::shared_buffer::{BUFFER, MMU, SHARES, check_settings, pfc, written_as};
 use crate::queue::{aqm, scheduler};
 use crate::spec::{Complaint, Component, Param, Value, Values, anything};
@@ -15,11 +15,15 @@ pub(in crate::queue) const INGRESS: Component = Component {
     check: anything,
 };
 
-/// Flow control needs a buffer that counts what it goes by, and queues that one class can be kept back in; and nothing
-/// else may drop what it keeps.
+/// Flow control needs a buffer that goes with it, and queues that one class can be kept back in; and nothing may drop what
+/// it keeps.
 pub(super) fn check(values: &Values) -> Result<(), Complaint> {
     let [scheduler, aqm, buffer, flow_control] =
         ["scheduler", "aqm", "buffer", "flow_control"].map(|key| values.component(key));
+    if flow_control.kind == CBFC.kind {
+        check_buffer_of_links(&buffer)?;
+        return check_classes(&scheduler, &flow_control);
+    }
     match (flow_control.kind == PFC.kind, buffer.kind == INGRESS.kind) {
         (false, false) => return Ok(()),
         (true, false) => {
@@ -50,21 +54,36 @@ pub(super) fn check(values: &Values) -> Result<(), Complaint> {
         .map_err(|complaint| Complaint { key: written_as(values, &complaint.key), ..complaint })
 }
 
+/// Each link has buffer of its own for what has credit.
+fn check_buffer_of_links(buffer: &Values) -> Result<(), Complaint> {
+    if buffer.kind == "private" {
+        return Ok(());
+    }
+    let message = format!(
+        "with flow_control = \"cbfc\" each link has buffer of its own for its lossless classes, and {:?} is shared; write \
+         buffer = \"private\", for what needs no credit",
+        buffer.kind
+    );
+    Err(Complaint::new("buffer", message))
+}
+
+/// A queue of the scheduler must have classes of its own, all of those that flow control names.
 fn check_classes(scheduler: &Values, flow_control: &Values) -> Result<(), Complaint> {
+    let name = &flow_control.kind;
     let Some(classes) = scheduler::classes(scheduler) else {
         if scheduler::is_fifo(scheduler) {
             return Ok(());
         }
         let message = format!(
-            "\"pfc\" pauses traffic classes, and {:?} mixes them in its queues; write scheduler = \"strict\", \"dwrr\", or \
-             \"fifo\", which waits while any class is paused",
+            "{name:?} holds traffic classes back, and {:?} mixes them in its queues; write scheduler = \"strict\", \
+             \"dwrr\", or \"fifo\", which waits while any class must",
             scheduler.kind
         );
         return Err(Complaint::new("scheduler", message));
     };
     if classes > CLASSES as u64 {
         let message = format!(
-            "{classes} classes, and \"pfc\" has {CLASSES}, 0 to {}; write {CLASSES} at most",
+            "{classes} classes, and {name:?} has {CLASSES}, 0 to {}; write {CLASSES} at most",
             CLASSES - 1
         );
         return Err(Complaint::new("scheduler", message));

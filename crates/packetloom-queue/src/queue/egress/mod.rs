@@ -11,8 +11,8 @@ mod pipeline;
 mod tests;
 
 use super::admission::{never_drops_first, never_marks};
-use super::flow_control::PFC;
-use super::{Buffer, Built, Queue, Traits, aqm, has_room, limit, scheduler};
+use super::flow_control::{CBFC, PFC, credit};
+use super::{Buffer, Built, LARGEST_BUFFER, Queue, Traits, aqm, has_room, limit, scheduler};
 use crate::spec::{Complaint, Component, Kind, Registered, Value, Values, param};
 pub use abm::Abm;
 pub use buffer::COMPONENTS as BUFFER_COMPONENTS;
@@ -50,9 +50,13 @@ const COMPONENT: Component = Component {
 pub const QUEUE: Registered<Queue> = Registered {
     component: COMPONENT,
     factory: Queue {
-        most_bytes: |values, packet_bytes| buffer::most_bytes(&values.component("buffer"), packet_bytes),
+        most_bytes: |values, packet_bytes| match by_credit(values) {
+            // Bounded by the credit of all links of a switch, which no single port knows.
+            true => Some(LARGEST_BUFFER),
+            false => buffer::most_bytes(&values.component("buffer"), packet_bytes),
+        },
         is_sized_by_design: |values| {
-            pauses(values) || scheduler::traits(&values.component("scheduler")).shortest_first
+            is_lossless(values) || scheduler::traits(&values.component("scheduler")).shortest_first
         },
         marks: |values| aqm::marks(&values.component("aqm")),
         drops_unscheduled: |values| values.component("aqm").kind == aqm::SELECTIVE,
@@ -70,6 +74,16 @@ fn pauses(values: &Values) -> bool {
     values.component("flow_control").kind == PFC.kind
 }
 
+/// Whether the far end gives credit.
+fn by_credit(values: &Values) -> bool {
+    values.component("flow_control").kind == CBFC.kind
+}
+
+/// Whether flow control keeps some classes from losing packets.
+fn is_lossless(values: &Values) -> bool {
+    pauses(values) || by_credit(values)
+}
+
 fn traits(values: &Values) -> Traits {
     let shares_buffer = pauses(values) || buffer::pool(&values.component("buffer")).is_some();
     let drops_early = aqm::drops(&values.component("aqm"));
@@ -79,7 +93,7 @@ fn traits(values: &Values) -> Traits {
 /// Of the same parts as a queue with a name it is that queue: what is first in, first out, and judged on arrival alone,
 /// need not be held; and the orders of pFabric and of fair queueing in a buffer of their own have queues of their own.
 fn build(values: &Values) -> Built {
-    if pauses(values) {
+    if is_lossless(values) {
         return Built::Held(Buffer::Egress(Box::new(Egress::build(values))));
     }
     let [scheduler, aqm, buffer] = ["scheduler", "aqm", "buffer"].map(|key| values.component(key));
@@ -143,6 +157,10 @@ fn check_room(values: &Values, packet_bytes: u64) -> Result<(), Complaint> {
             never_drops_first(&aqm, "drop_above", most, packet_bytes)
                 .map_err(|complaint| within("aqm", complaint))?;
         }
+    }
+    if by_credit(values) {
+        credit::check_size(&values.component("flow_control"), packet_bytes)
+            .map_err(|complaint| within("flow_control", complaint))?;
     }
     Ok(())
 }

@@ -2,10 +2,10 @@
 
 use super::buffer;
 use crate::link_message::LinkMessage;
-use crate::packet::Kind;
+use crate::packet::{Kind, Packet};
 use crate::packets::{PacketId, Packets};
 use crate::queue::aqm::{self, AnyAqm, Aqm, Look, Waiting};
-use crate::queue::flow_control::{Gates, PausedClasses, Pfc, class_in, departure};
+use crate::queue::flow_control::{FlowControl, Gates, PausedClasses, class_in};
 use crate::queue::scheduler::{self, AnyScheduler, Scheduler};
 use crate::queue::{Admission, Departure, Env, Holds, Joined, Occupancy, Opening, Site, Verdict};
 use crate::spec::Values;
@@ -24,8 +24,8 @@ pub struct Egress {
     evicts: bool,
     /// What each queue has sent, where the buffer has thresholds for queues.
     sent_bytes: Vec<u64>,
-    /// What the far end of the link has paused, where it can.
-    pfc: Option<Box<Pfc>>,
+    /// What the far end of the link allows, where it has a say.
+    flow_control: Option<Box<FlowControl>>,
 }
 
 /// What waits, as an AQM may ask.
@@ -59,14 +59,39 @@ impl Egress {
                 _ => Vec::new(),
             },
             room: buffer::admission(&values.component("buffer")),
-            pfc: queues.and_then(|queues| Pfc::build(&values.component("flow_control"), queues)),
+            flow_control: queues
+                .and_then(|queues| FlowControl::build(&values.component("flow_control"), queues)),
         }
     }
 
-    /// What waits in queues that may send, and the frames that pause links.
-    fn sendable(&self, pfc: &Pfc) -> Occupancy {
-        let open = (0..pfc.queues()).filter(|queue| pfc.gates().is_open(*queue));
-        open.fold(pfc.frames.queued(), |all, queue| all + self.scheduler.queued_in(queue))
+    /// What waits in queues that may send, and the messages to the far end.
+    fn sendable(&self, flow_control: &FlowControl) -> Occupancy {
+        let open = (0..flow_control.queues()).filter(|queue| flow_control.gates().is_open(*queue));
+        open.fold(flow_control.messages().queued(), |all, queue| all + self.scheduler.queued_in(queue))
+    }
+
+    /// Which queues may send.
+    #[inline]
+    fn gates(&self) -> Gates {
+        self.flow_control.as_ref().map_or(Gates::OPEN, |flow_control| flow_control.gates())
+    }
+
+    /// Whether nothing drops a packet here, because the far end of its link had room for it.
+    fn is_kept<H>(&self, packet: &Packet<H>) -> bool {
+        self.flow_control.as_ref().is_some_and(|flow_control| flow_control.has_room_for(packet))
+    }
+
+    /// What takes of the port's buffer.
+    fn charged_here(&self) -> Occupancy {
+        let waiting = self.scheduler.queued();
+        self.flow_control.as_ref().map_or(waiting, |flow_control| waiting - flow_control.waits_by_credit())
+    }
+
+    /// A packet that was taken out of a queue is sent, or dropped.
+    fn note_left<H: Copy + Default>(&mut self, queue: usize, left: (PacketId, bool), packets: &Packets<H>) {
+        if let Some(flow_control) = &mut self.flow_control {
+            flow_control.leave((queue, self.scheduler.first(queue, packets)), left, packets);
+        }
     }
 
     /// The place of the AQM of a queue, which is there.
@@ -121,51 +146,58 @@ impl Egress {
 
 impl Holds for Egress {
     fn put<H: Copy + Default>(&mut self, id: PacketId, _: Option<Opening>, env: &mut Env<'_, H>) -> Joined {
-        if let Some(pfc) = &mut self.pfc
+        if let Some(flow_control) = &mut self.flow_control
             && env.packets.get(id).kind == Kind::Link
         {
-            pfc.frames.push_back(id, env.packets);
+            flow_control.messages_mut().push_back(id, env.packets);
             return Joined::Waits;
         }
-        let size_bytes = env.packets.get(id).size_bytes;
-        if !self.evicts && self.room.judge(self.scheduler.queued(), size_bytes, env.random) == Verdict::Drop {
+        let packet = env.packets.get(id);
+        let (size_bytes, is_kept) = (packet.size_bytes, self.is_kept(packet));
+        let is_judged = !self.evicts && !is_kept;
+        if is_judged && self.room.judge(self.charged_here(), size_bytes, env.random) == Verdict::Drop {
             env.drop(id);
             return Joined::Dropped;
         }
         let queue = self.scheduler.queue_for(id, env.packets);
-        if self.judge(id, queue, (Time::ZERO, false), env) == Verdict::Drop {
+        if self.judge(id, queue, (Time::ZERO, false), env) == Verdict::Drop && !is_kept {
             env.drop(id);
             return Joined::Dropped;
+        }
+        if let Some(flow_control) = &mut self.flow_control {
+            let is_first = self.scheduler.queued_in(queue).packets == 0;
+            flow_control.join(queue, env.packets.get(id), is_first);
         }
         self.scheduler.join(id, queue, env.packets);
         if self.evicts && self.make_room(env) { Joined::Dropped } else { Joined::Waits }
     }
 
     fn take<H: Copy + Default>(&mut self, env: &mut Env<'_, H>) -> Option<PacketId> {
-        let mut gates = Gates::OPEN;
-        if let Some(pfc) = &mut self.pfc {
-            pfc.last = None;
-            if let Some(frame) = pfc.frames.pop_front(env.packets) {
-                return Some(frame);
+        if let Some(flow_control) = &mut self.flow_control {
+            flow_control.forget_last();
+            if let Some(message) = flow_control.messages_mut().pop_front(env.packets) {
+                return Some(message);
             }
-            gates = pfc.gates();
         }
-        loop {
-            let queue = self.scheduler.next(gates, env.packets)?;
+        'queues: loop {
+            let queue = self.scheduler.next(self.gates(), env.packets)?;
             while let Some(id) = self.scheduler.pop(queue, env) {
                 let packet = env.packets.get(id);
                 let (sojourn, size_bytes) = (env.now.since(packet.time), packet.size_bytes);
-                if self.judge(id, queue, (sojourn, true), env) != Verdict::Drop {
+                let is_kept = self.is_kept(packet);
+                let goes = self.judge(id, queue, (sojourn, true), env) != Verdict::Drop || is_kept;
+                self.note_left(queue, (id, goes), env.packets);
+                if goes {
                     self.scheduler.sent(queue, size_bytes);
                     if let Some(sent_bytes) = self.sent_bytes.get_mut(queue) {
                         *sent_bytes += u64::from(size_bytes);
                     }
-                    if let Some(pfc) = &mut self.pfc {
-                        pfc.last = departure(id, env.packets);
-                    }
                     return Some(id);
                 }
                 env.drop(id);
+                if !self.gates().is_open(queue) {
+                    continue 'queues;
+                }
             }
             self.aqm(queue).emptied();
             self.scheduler.emptied(queue);
@@ -176,22 +208,25 @@ impl Holds for Egress {
         &'a self,
         packets: &'a Packets<H>,
     ) -> impl Iterator<Item = PacketId> + 'a {
-        let frames = self.pfc.iter().flat_map(|pfc| pfc.frames.iter(packets));
-        frames.chain(self.scheduler.packets(packets))
+        let messages = self.flow_control.iter().flat_map(|control| control.messages().iter(packets));
+        messages.chain(self.scheduler.packets(packets))
     }
 
     fn queued(&self) -> Occupancy {
         let waiting = self.scheduler.queued();
-        self.pfc.as_ref().map_or(waiting, |pfc| waiting + pfc.frames.queued())
+        self.flow_control.as_ref().map_or(waiting, |control| waiting + control.messages().queued())
     }
 
     fn unbooked(&self) -> Occupancy {
-        self.pfc.as_ref().map_or_else(|| self.scheduler.queued(), |pfc| self.sendable(pfc))
+        match &self.flow_control {
+            Some(flow_control) if !flow_control.gives_credit() => self.sendable(flow_control),
+            _ => self.queued(),
+        }
     }
 
     fn is_ready(&self) -> bool {
-        match &self.pfc {
-            Some(pfc) => self.sendable(pfc).packets > 0,
+        match &self.flow_control {
+            Some(flow_control) => self.sendable(flow_control).packets > 0,
             None => self.scheduler.queued().packets > 0 || !self.scheduler.is_settled(),
         }
     }
@@ -207,7 +242,8 @@ impl Holds for Egress {
     }
 
     fn classes(&self, mut visit: impl FnMut(usize, u64, Option<u64>)) {
-        self.scheduler.classes(&mut |number, bytes| visit(number, bytes, None));
+        let used = |class| self.flow_control.as_ref()?.credit_used_of(class);
+        self.scheduler.classes(&mut |number, bytes| visit(number, bytes, used(number)));
     }
 
     fn queues(&self, tell: &mut dyn FnMut(usize, u64, u64)) {
@@ -223,25 +259,33 @@ impl Holds for Egress {
 
     fn place(&mut self, site: Site) {
         self.fresh.place(&site);
-        if let Some(pfc) = &mut self.pfc {
-            pfc.paused.place(&site);
+        if let Some(flow_control) = &mut self.flow_control {
+            flow_control.place(&site);
         }
     }
 
     fn joins_first(&self) -> bool {
-        self.pfc.is_some()
+        self.paused().is_some()
     }
 
     fn paused(&self) -> Option<&PausedClasses> {
-        self.pfc.as_ref().map(|pfc| &pfc.paused)
+        self.flow_control.as_ref()?.paused()
     }
 
     fn keeps_back(&self, class: u8) -> bool {
-        self.pfc.as_ref().is_some_and(|pfc| !pfc.lets_go(class))
+        self.flow_control.as_ref().is_some_and(|control| !control.lets_go(class))
     }
 
     fn lets_pass(&self, class: Option<u8>, _: bool) -> bool {
-        self.pfc.as_ref().is_some_and(|pfc| class.is_none_or(|class| pfc.lets_go(class)))
+        self.flow_control.as_ref().is_some_and(|control| control.lets_pass(class))
+    }
+
+    fn waits_for_credit(&self) -> bool {
+        self.flow_control.as_ref().is_some_and(|control| control.gives_credit())
+    }
+
+    fn credit_used(&self) -> Vec<u64> {
+        self.flow_control.as_ref().map_or_else(Vec::new, |control| control.credit_used())
     }
 
     // Its AQM and its scheduler do.
@@ -257,13 +301,14 @@ impl Holds for Egress {
     }
 
     fn class_bytes(&self, class: u8) -> u64 {
-        self.pfc.as_ref().map_or(0, |pfc| self.scheduler.queued_in(pfc.queue_of(class)).bytes)
+        let control = self.flow_control.as_ref();
+        control.map_or(0, |control| self.scheduler.queued_in(control.queue_of(class)).bytes)
     }
 
     fn give_up<H: Copy + Default>(&mut self, class: u8, env: &mut Env<'_, H>) -> Vec<PacketId> {
-        let Some(pfc) = &mut self.pfc else { return Vec::new() };
-        pfc.paused.give_up(class);
-        let queue = pfc.queue_of(class);
+        let Some(flow_control) = &mut self.flow_control else { return Vec::new() };
+        flow_control.give_up(class);
+        let queue = flow_control.queue_of(class);
         let all: Vec<PacketId> = std::iter::from_fn(|| self.scheduler.pop(queue, env)).collect();
         let is_of_class = |id: &PacketId| class_in(env.packets.get(*id).class) == class_in(class);
         let (of_class, others): (Vec<_>, Vec<_>) = all.into_iter().partition(is_of_class);
@@ -272,13 +317,13 @@ impl Holds for Egress {
     }
 
     fn receive_message(&mut self, now: Time, message: LinkMessage) {
-        if let Some(pfc) = &mut self.pfc {
-            pfc.receive(now, message);
+        if let Some(flow_control) = &mut self.flow_control {
+            flow_control.receive(now, message);
         }
     }
 
     fn departure(&self) -> Option<Departure> {
-        self.pfc.as_ref().and_then(|pfc| pfc.last)
+        self.flow_control.as_ref().and_then(|control| control.last())
     }
 
     // So that the AQM and the scheduler see those packets, too, that find the line free.

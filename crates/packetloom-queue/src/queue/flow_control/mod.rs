@@ -1,13 +1,19 @@
 //! Flow control: which classes the far end of a link lets go. The port before the link goes by it, whatever its queue
 //! is; so do watchdogs and the detection of deadlocks.
 
+mod cbfc;
+pub(super) mod credit;
 mod gates;
 mod paused;
 mod pfc;
+mod port;
+
+pub(super) use cbfc::COMPONENT as CBFC;
 
 pub use gates::Gates;
 pub use paused::{Pause, PauseRecord, PausedClasses};
-pub(super) use pfc::{COMPONENT as PFC, Pfc};
+pub(super) use pfc::COMPONENT as PFC;
+pub(super) use port::FlowControl;
 
 use super::Departure;
 use crate::narrow::narrow;
@@ -25,7 +31,7 @@ const NONE: Component = Component {
 };
 
 /// Every component of the section "flow_control".
-pub const COMPONENTS: &[Component] = &[NONE, PFC];
+pub const COMPONENTS: &[Component] = &[NONE, PFC, CBFC];
 
 /// How many traffic classes there are, as in IEEE 802.1Q.
 pub const CLASSES: usize = 8;

@@ -109,6 +109,10 @@ impl Scheduler for Dwrr {
         self.classes.iter().fold(Occupancy::default(), |all, class| all + class.waiting.queued())
     }
 
+    fn first<H: Copy + Default>(&self, queue: usize, _: &Packets<H>) -> Option<PacketId> {
+        self.classes[queue].waiting.first()
+    }
+
     fn join<H: Copy + Default>(&mut self, id: PacketId, queue: usize, packets: &mut Packets<H>) {
         self.classes[queue].waiting.push_back(id, packets);
     }

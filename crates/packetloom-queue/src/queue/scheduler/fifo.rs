@@ -30,6 +30,10 @@ impl Scheduler for Fifo {
         self.0.queued()
     }
 
+    fn first<H: Copy + Default>(&self, _: usize, _: &Packets<H>) -> Option<PacketId> {
+        self.0.first()
+    }
+
     fn join<H: Copy + Default>(&mut self, id: PacketId, _: usize, packets: &mut Packets<H>) {
         self.0.push_back(id, packets);
     }

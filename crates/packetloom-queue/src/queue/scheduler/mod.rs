@@ -40,7 +40,7 @@ pub trait Scheduler {
         self.queued()
     }
 
-    /// The packet that a queue sends next, where an AQM may ask ([`Making::is_dual`]).
+    /// The packet that a queue sends next, which an AQM or flow control may ask where queues are numbered ([`queues`]).
     fn first<H: Copy + Default>(&self, _queue: usize, _packets: &Packets<H>) -> Option<PacketId> {
         None
     }

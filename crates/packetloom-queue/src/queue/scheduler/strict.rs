@@ -62,6 +62,10 @@ impl Scheduler for Strict {
         self.0.iter().fold(Occupancy::default(), |all, class| all + class.queued())
     }
 
+    fn first<H: Copy + Default>(&self, queue: usize, _: &Packets<H>) -> Option<PacketId> {
+        self.0[queue].first()
+    }
+
     fn join<H: Copy + Default>(&mut self, id: PacketId, queue: usize, packets: &mut Packets<H>) {
         self.0[queue].push_back(id, packets);
     }
