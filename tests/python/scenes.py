@@ -419,6 +419,9 @@ def _of_egress(section: str, kind: str) -> tuple[Json, Where]:
     made = _with_transport(under.get(kind, "dctcp"), {"kind": "egress", **parts})
     if kind == "selective-drop":
         made["scheme"][0]["transport"]["aeolus"] = True
+    if kind == "cbfc":
+        # A lost credit would never come back.
+        made.pop("fault", None)
     return made, ["scheme", 0, "queue", section]
 
 

@@ -302,8 +302,11 @@ ALSO: dict[str, tuple[dict[str, Json], list[Json] | None]] = {
         for name, values in (("header_capacity", ["200B"]), ("service", None))
     },
     "queue/daq.query_share": ({"workload.1.pattern.query": "100B"}, None),
-    "queue/cbfc.credit_size": ({}, ["1KB", "4KB"]),
-    "queue/cbfc.packet_overhead": ({}, ["100B"]),
+    **{
+        f"{section}/cbfc.{name}": ({}, values)
+        for section in ("queue", "flow_control")
+        for name, values in (("credit_size", ["1KB", "4KB"]), ("packet_overhead", ["100B"]))
+    },
     "queue.ecn_by_rate": (TWO_RATES, None),
     "aqm/threshold.by_rate": (TWO_RATES, None),
     "aqm/red.by_rate": (TWO_RATES, None),
