@@ -10,11 +10,12 @@ import pytest
 
 import commands
 import packetloom
+from packetloom.common.quantities import axis_scale
 from packetloom.common.terminal import console
 from packetloom.errors import PacketloomError
 from packetloom.report.compare import print_along, times_said
 from packetloom.report.figures import chart
-from packetloom.report.grid_costs import along, point_of, scheme_of
+from packetloom.report.grid_costs import along, axes_meant, axis_name, point_of, scheme_of
 from packetloom.report.measures import STALLED, UNFINISHED, Condition, Measure, Question, Stopped, question_of
 from packetloom.report.plots import save_figure
 from packetloom.report.ranking import Answer
@@ -581,3 +582,10 @@ def test_a_stall_is_in_every_comparison_and_counts_what_never_started(tmp_path: 
     for (entity, here), stopped in asked.stopped.items():
         assert stopped.of == 2
         assert entity not in [one for one, _ in Answer(asked).ranked(asked.lead, here)]
+
+
+def test_senders_are_called_so_along_an_axis() -> None:
+    axis = "workload.pattern.fan_in"
+    assert axis_name(axis) == "senders"
+    assert axis_scale(axis) == ("senders", 1.0)
+    assert axes_meant("fan_in", [axis]) == axes_meant("senders", [axis]) == [axis]

@@ -37,6 +37,7 @@ def time_text(time_ns: float) -> str:
 FAULT_AT = re.compile(r"fault\.(?:(\d+)\.)?at(?:_ns)?")
 """The axis of when something breaks."""
 NEVER = "never"
+FAN_IN = "pattern.fan_in"
 OVERSUBSCRIPTION = "oversubscription"
 """What ends so is a ratio: 2:1."""
 
@@ -70,6 +71,8 @@ SCALES_OF_AXES = {"bytes": ("KB", 1e3), "ns": ("us", 1e3), "gbps": ("Gb/s", 1.0)
 def axis_scale(axis: str) -> tuple[str, float]:
     """What an axis of the grid is called in a figure, with its unit, and how many of the axis' own are one of it."""
     short = ".".join(axis.split(".")[-2:])
+    if short == FAN_IN:
+        return "senders", 1.0
     name, _, unit = short.rpartition("_")
     if unit not in SCALES_OF_AXES:
         return short, 1.0

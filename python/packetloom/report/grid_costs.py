@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from packetloom.common.quantities import FAULT_AT, SCALES_OF_AXES, axis_value_text, said_within
+from packetloom.common.quantities import FAN_IN, FAULT_AT, SCALES_OF_AXES, axis_value_text, said_within
 from packetloom.errors import PacketloomError
 from packetloom.report.drift_words import warning
 from packetloom.report.measures import (
@@ -84,6 +84,8 @@ def axis_name(axis: str) -> str:
     if FAULT_AT.fullmatch(axis):
         return axis.removesuffix("_ns").replace(".", " ")
     short = ".".join(axis.split(".")[-2:])
+    if short == FAN_IN:
+        return "senders"
     name, _, unit = short.rpartition("_")
     return (name if unit in SCALES_OF_AXES else short).removeprefix("topology.").removeprefix("run.")
 

@@ -20,7 +20,7 @@ import polars as pl
 from packetloom.campaign.search import Sought, held_by_seed, sought
 from packetloom.common.columns import numbers_of
 from packetloom.common.confidence import half_interval
-from packetloom.common.quantities import axis_text
+from packetloom.common.quantities import FAN_IN, axis_text
 from packetloom.errors import PacketloomError
 from packetloom.scenario.plan import ALIKE, Parameter
 from packetloom.stats.collectives import Kind, bus_gbps, exposed_ns, operations_of
@@ -32,7 +32,6 @@ from packetloom.stats.summary import ALL_SIZES, DEFAULT_BINS, SizeBin, polars_fr
 from packetloom.store.case_rows import CaseRow, TableName, varied
 from packetloom.store.results import Results, Snapshot
 
-FAN_IN = "pattern.fan_in"
 SCHEME = "the scheme"
 """The axis of a condition that holds a scheme, where values of the grid are compared instead."""
 WORK = ("workload", "topology", "run", "fault", "measure")
