@@ -4,10 +4,12 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from rich.console import Console
 
 import packetloom
 from packetloom.report.measures import question_of
 from packetloom.report.waits import bounds, stragglers, time_spent
+from packetloom.report.waits.speeds import _table
 from packetloom.report.waits.timeline import timeline
 from packetloom.stats.interference import interference
 
@@ -165,3 +167,14 @@ def test_jobs_beside_each_other_have_interference_factors(tmp_path: Path) -> Non
 
 def test_jobs_that_were_not_run_alone_have_none(results: packetloom.Results) -> None:
     assert interference(results).is_empty()
+
+
+def test_no_word_of_a_heading_is_broken() -> None:
+    """At 80 columns "communication" had lost its last letter to the next line."""
+    header = ["fault", "a repetition takes", "exposed communication", "bus bandwidth, all-reduce (scale-up)"]
+    lines = [["none", "14.8 ± 1.8 ms", "5.18 ± 1.85 ms (35 %)", "1,581 ± 372 Gb/s"]]
+    console = Console(width=48)
+    with console.capture() as shown:
+        console.print(_table("Jobs", header, lines, 5))
+    said = shown.get()
+    assert all(word in said.split() for text in header for word in text.split())

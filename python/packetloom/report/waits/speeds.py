@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Literal
 
 import polars as pl
 from rich import box
@@ -253,7 +254,9 @@ def _table(title: str, header: Sequence[str], lines: Sequence[Sequence[str]], na
     )
     for place, heading in enumerate(header):
         width = None if place else name_width
-        table.add_column(heading, justify="right" if place else "left", overflow="fold", width=width)
+        longest = max(map(len, heading.split()), default=0) if place else None
+        justify: Literal["left", "right"] = "right" if place else "left"
+        table.add_column(heading, justify=justify, overflow="fold", width=width, min_width=longest)
     for line in lines:
         table.add_row(*line)
     return table
