@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
+from rich.console import Console
 
 import commands
 import packetloom
@@ -589,3 +590,22 @@ def test_senders_are_called_so_along_an_axis() -> None:
     assert axis_name(axis) == "senders"
     assert axis_scale(axis) == ("senders", 1.0)
     assert axes_meant("fan_in", [axis]) == axes_meant("senders", [axis]) == [axis]
+
+
+def test_a_narrow_terminal_loses_no_column(tmp_path: Path) -> None:
+    """At 80 columns the interval ended in the middle, and whether it was told apart was not there."""
+    queue = {"kind": "drop-tail", "capacity": ["20KB", "200KB"]}
+    named = [{"name": f"TCP with {name}", "transport": "tcp", "queue": queue} for name in ("a long name", "another")]
+    run = {"loads": [0.3, 0.7], "flows": 100, "seeds": 2}
+    results = campaign(tmp_path / "buffers", scheme=named, run=run)
+    narrow = Console(width=72, force_terminal=False)
+    with narrow.capture() as shown:
+        print_along(along(results, "capacity"), narrow)
+    words = shown.get().split()
+    assert all(word in words for word in ("interval", "told", "apart"))
+    assert max(map(len, shown.get().splitlines())) <= 72
+
+
+def test_a_fault_is_an_axis_by_its_name() -> None:
+    assert axes_meant("fault", ["topology.oversubscription", "fault.at"]) == ["fault.at"]
+    assert axes_meant("link", ["topology.link.rate_gbps", "topology.link.delay_ns"]) != []

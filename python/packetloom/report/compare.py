@@ -20,6 +20,7 @@ from packetloom.common.build import builds_text
 from packetloom.common.quantities import said_within
 from packetloom.errors import ArgumentError, PacketloomError
 from packetloom.report.drift_words import warning
+from packetloom.report.fitting import print_fitting
 from packetloom.report.grid_costs import Along, point_of, sentences_along, table_along
 from packetloom.report.grid_costs import along as values_along
 from packetloom.report.measures import Condition, Measure, Question, condition_of, entity_of, names_in, question_of
@@ -311,7 +312,7 @@ def print_comparison(sides: Sides, console: Console, by: str | None = None) -> l
         different = [row for row in rows if not row.same]
         console.print()
         if different:
-            console.print(_table(one, different, sides))
+            print_fitting(_table(one, different, sides), console)
         if alike := len(rows) - len(different):
             what = "rows are" if alike > 1 else "row is"
             console.print(
@@ -436,7 +437,7 @@ def print_along(found: Along, console: Console, by: str | None = None) -> tuple[
     table.add_column("told apart")
     for cells in table_along(found, measure):
         table.add_row(*(cells if any(points) else [cells[0], *cells[2:]]))
-    console.print(table)
+    print_fitting(table, console)
     tests = found.answer.tested(measure)
     note = f"paired by seed; told apart: at 95 %{f', Holm over {tests} comparisons' if tests > 1 else ''}"
     one_seed = "one seed: nothing can be said about how sure this is (run.seeds)"

@@ -102,12 +102,13 @@ def axes_there_are(several: Sequence[Results]) -> list[str]:
 
 
 def axes_meant(name: str, there: Iterable[str]) -> list[str]:
-    """Those of the axes that a person may call so."""
+    """Those of the axes that a person may call so: by its name, its end, or, where none ends so, a part of it."""
     axes = list(there)
     if name in axes:
         return [name]
     called = {axis: (axis, axis_name(axis)) for axis in axes}
-    return [axis for axis in axes if any(text == name or text.endswith(f".{name}") for text in called[axis])]
+    ends = [axis for axis in axes if any(text == name or text.endswith(f".{name}") for text in called[axis])]
+    return ends or [axis for axis in axes if name in axis.split(".")]
 
 
 def axis_called(name: str, several: Sequence[Results]) -> str:
@@ -118,7 +119,8 @@ def axis_called(name: str, several: Sequence[Results]) -> str:
     found = axes_meant(name, there)
     if len(found) == 1:
         return found[0]
-    raise PacketloomError(f"there is no axis {name!r} of the grid to compare along; there are {', '.join(there)}")
+    one = "no" if not found else "more than one"
+    raise PacketloomError(f"there is {one} axis {name!r} of the grid to compare along; there are {', '.join(there)}")
 
 
 def along(results: Results | Sequence[Results], axis: str, base: str | None = None) -> Along:
