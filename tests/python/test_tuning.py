@@ -241,6 +241,18 @@ def command(folder: Path, monkeypatch: pytest.MonkeyPatch, *options: str) -> obj
     return stopped.value.code
 
 
+def test_the_command_writes_a_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, optuna: Any) -> None:
+    asked = ["--vary", f"{MARK}=3KB..200KB:log", "--minimise", "ports.queue_mean_bytes.max"]
+    assert not command(tmp_path, monkeypatch, *asked, "--trials", "4", "--held-out", "3")
+    page = (tmp_path / "out" / "tuning.html").read_text()
+    assert "incast: tuned for the least ports.queue_mean_bytes.max" in page
+    held_out, mattered = page.split("What mattered</h2>")
+    assert "on the seeds 3 to 5" in held_out
+    assert "run.alike" in held_out
+    assert "One key varied" in mattered
+    assert mattered.count("<tr") == 5  # a head, and each point
+
+
 @pytest.fixture
 def optuna() -> Any:
     """It need not be there."""

@@ -251,6 +251,7 @@ def tune(
     It needs Optuna: pip install 'optuna>=4'. If it is stopped or killed, the same command resumes it.
     """
     from packetloom.common.files import write_json
+    from packetloom.report.tuned import tuning_page
     from packetloom.store.targets import check_target
     from packetloom.tuning.api import run_tuning
     from packetloom.tuning.goal import goal_of
@@ -280,9 +281,11 @@ def tune(
             sampler_seed=sampler_seed,
         )
     print_tuning(found, space.dimensions)
+    page = folder / "tuning.html"
+    tuning_page(found, space.dimensions, space.plan.name).write(page)
     if json_file:
         write_json(json_file, found.to_dict(), "what was found")
-    print(f"\nevery point in {folder}; what was held out: packetloom report {found.held_out or folder}")
+    print(f"\nevery point in {folder}; what was held out: packetloom report {found.held_out or folder}; page: {page}")
 
 
 @app.command()

@@ -18,7 +18,7 @@ from packetloom.tuning.sampler import FEWEST
 def print_tuning(found: Tuning, dimensions: tuple[Dimension, ...]) -> None:
     """What mattered, the best point, and whether it holds."""
     out = console()
-    for line in _refused(found):
+    for line in refused(found):
         out.print(line, markup=False)
     if found.importances:
         out.print(_importances(found, dimensions))
@@ -43,7 +43,8 @@ def print_tuning(found: Tuning, dimensions: tuple[Dimension, ...]) -> None:
     out.print(" ".join(f"--set {shlex.quote(one)}" for one in found.best), markup=False, soft_wrap=True)
 
 
-def _refused(found: Tuning) -> list[str]:
+def refused(found: Tuning) -> list[str]:
+    """Which points are no scenario, and which are not allowed."""
     reasons = Counter(one.refusal for one in found.points if one.refusal)
     violating = sum(one.loss is not None and one.violation > 0 for one in found.points)
     lines = []
@@ -64,7 +65,7 @@ def _importances(found: Tuning, dimensions: tuple[Dimension, ...]) -> Table:
         table.add_column(heading, justify="right")
     table.add_column("")
     ranges = {one.key: one.text.partition("=")[2] for one in dimensions}
-    short = _short(list(ranges))
+    short = short_keys(list(ranges))
     for one in found.importances:
         interval = f"{in_percent(one.low)} to {in_percent(one.high)}"
         said = "mattered" if one.is_told else "not told from chance"
@@ -72,7 +73,7 @@ def _importances(found: Tuning, dimensions: tuple[Dimension, ...]) -> Table:
     return table
 
 
-def _short(keys: list[str]) -> dict[str, str]:
+def short_keys(keys: list[str]) -> dict[str, str]:
     """Keys by their last parts, as many of them as tell all apart."""
     for parts in range(1, max(key.count(".") for key in keys) + 1):
         short = {key: ".".join(key.split(".")[-parts:]) for key in keys}
@@ -90,12 +91,13 @@ def _judged(judged: tuple[Judged, ...]) -> Table:
     for one in judged:
         label = one.label if one.load is None else f"{one.label} at load {one.load:g}"
         found = one.comparison
-
-        def change(value: float | None, is_ratio: bool = found.is_ratio) -> str:
-            if value is None:
-                return "–"
-            return in_percent(value - 1, signed=True) if is_ratio else f"{value:+.4g}"
-
-        interval = f"{change(found.low)} to {change(found.high)}"
-        table.add_row(label, f"{one.own:.4g}", f"{one.tuned:.4g}", change(found.value), interval, one.verdict)
+        change, low, high = (change_text(value, found.is_ratio) for value in (found.value, found.low, found.high))
+        table.add_row(label, f"{one.own:.4g}", f"{one.tuned:.4g}", change, f"{low} to {high}", one.verdict)
     return table
+
+
+def change_text(value: float | None, is_ratio: bool) -> str:
+    """How much more one has than the other."""
+    if value is None:
+        return "–"
+    return in_percent(value - 1, signed=True) if is_ratio else f"{value:+.4g}"
