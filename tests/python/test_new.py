@@ -32,7 +32,18 @@ from packetloom.stats.summary import ALL_SIZES
 
 pytestmark = pytest.mark.unaudited
 
-JOBS = ("all-reduce", "all-gather", "reduce-scatter", "all-to-all", "training", "moe", "kv-cache", "perftest")
+JOBS = (
+    "all-reduce",
+    "all-gather",
+    "reduce-scatter",
+    "all-to-all",
+    "training",
+    "moe",
+    "kv-cache",
+    "perftest",
+    "serving",
+)
+"""What has messages wait for others, and requests, whose messages do, too."""
 WITHOUT_JOBS = ("ideal", "max-min", "syn", "asy")
 OF_ONE_LINK = {
     "flowtune",
@@ -53,7 +64,7 @@ SCHEMA = jsonschema.Draft202012Validator(json.loads(_core.schema()))
 ROOT = Path(__file__).parents[2]
 HELD: set[str] = set()
 RATES = ("1Gbps", "100Gbps", "400Gbps")
-FEW = ("web-search", "permutation", "incast", "all-reduce")
+FEW = ("web-search", "permutation", "incast", "all-reduce", "serving")
 
 
 def go_together(fabric: str, workload: str, scheme: str) -> bool:

@@ -6,7 +6,7 @@ import functools
 import json
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -30,6 +30,8 @@ class Traffic:
     loads: bool = False
     is_job: bool = False
     run: Mapping[str, Any] = field(default_factory=dict)
+    at_gbps: Callable[[float], Mapping[str, Any]] = lambda _: {}
+    """What depends on the rate of the links: more of the table."""
 
 
 @functools.cache
@@ -59,7 +61,7 @@ def _named(component: Mapping[str, Any], name: str) -> Mapping[str, Any] | None:
 
 
 def workloads() -> dict[str, Traffic]:
-    """Flow-size distributions at a load; a permutation, an incast; collective operations; training and inference."""
+    """Flow sizes at a load; a permutation, an incast; collective operations; training and inference; requests."""
     found = {
         name: _at_a_load(name, "flow sizes of a distribution, between random pairs, at a load")
         for name in _core.distributions()
@@ -80,7 +82,8 @@ def workloads() -> dict[str, Traffic]:
     for operation in _operations():
         table = {"kind": "collective", "operation": operation, "size": "8MB", "repeat": 2}
         found[operation] = Traffic("a collective operation of all hosts, 8 MB, twice", {"arrivals": table}, is_job=True)
-    return found | {name: Traffic(doc, {"arrivals": table}, is_job=True) for name, (doc, table) in JOBS.items()}
+    found |= {name: Traffic(doc, {"arrivals": table}, is_job=True) for name, (doc, table) in JOBS.items()}
+    return found | {"serving": Traffic(SERVING, {}, at_gbps=lambda gbps: {"arrivals": _serving(gbps)})}
 
 
 def _at_a_load(sizes: str, doc: str) -> Traffic:
@@ -137,6 +140,34 @@ JOBS: dict[str, tuple[str, dict[str, Any]]] = {
         {"kind": "perftest", "pairs": 8, "size": ["4KiB", "64KiB"], "messages": 200, "outstanding": 32},
     ),
 }
+
+
+SERVING = (
+    "requests to a language model of a billion parameters (the shape of Llama 3.2 1B, 32,768 B a token): eight "
+    "accelerators process prompts and send keys and values to four pairs, which generate the answers. A token takes "
+    "6 us (2.5 GFLOP at 400 TFLOP/s), and reading the weights of a billion parameters 1 ms. The two rates are 30 and "
+    "60 % of what the first eight process; with links slower than that, of what one of them sends"
+)
+KEYS_AND_VALUES_GBIT = 8 * 32_768 * 1_100 / 1e9
+"""Of a mean prompt: 1,100 tokens."""
+PROMPTS_PER_SECOND = 1 / (1e-3 + 1_100 * 6e-6)
+"""Of one of the eight."""
+
+
+def _serving(gbps: float) -> dict[str, Any]:
+    # While few prompts wait, the first instance gets most of them, and sends for all.
+    sends_per_second = gbps / KEYS_AND_VALUES_GBIT
+    most = sends_per_second if sends_per_second < PROMPTS_PER_SECOND else 8 * PROMPTS_PER_SECOND
+    return {
+        "kind": "serving",
+        "requests": 200,
+        "rate_per_second": [max(1, round(float(f"{share * most:.2g}"))) for share in (0.3, 0.6)],
+        "prompt": {"kind": "lognormal", "median": 800, "sigma": 0.8, "most": 8192},
+        "answer": {"kind": "lognormal", "median": 100, "sigma": 0.7, "most": 1024},
+        "model": {"layers": 16, "kv_heads": 8, "head_size": 64},
+        "prefill": {"instances": 8, "tensor": 1, "batch_tokens": 2048, "base": "1ms", "per_token": "6us"},
+        "decode": {"instances": 4, "tensor": 2, "memory": "40GB", "base": "1ms", "per_cached_token": "5ns"},
+    }
 
 
 def _operations() -> list[str]:

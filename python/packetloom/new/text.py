@@ -20,6 +20,8 @@ FLOWS = 1000
 WHOLE, AT = "never", " # never: the network is whole"
 MOST_BESIDE = 80
 """A longer explanation does not stand beside its key."""
+MOST_ON_A_LINE = 199
+"""A longer table has a line for each of its keys."""
 LOADS = (0.3, 0.5)
 """At which web search is steady within a minute or two, on sixteen hosts."""
 SEEDS = 3
@@ -127,7 +129,14 @@ def _topology(answers: Answers) -> str:
 
 def _workload(answers: Answers) -> str:
     traffic = answers.traffic
-    lines = [f"{key} = {_value(value)}" for key, value in traffic.table.items()]
+    lines: list[str] = []
+    for key, value in {**traffic.table, **traffic.at_gbps(answers.gbps)}.items():
+        line = f"{key} = {_value(value)}"
+        if isinstance(value, Mapping) and len(line) > MOST_ON_A_LINE:
+            own = [f"{name} = {_value(inner)}" for name, inner in value.items()]
+            lines += [f"[workload.{key}]", *own]
+        else:
+            lines.append(line)
     return "\n".join(["[[workload]]", *_comment(f"{answers.workload}: {traffic.doc}."), *lines]) + "\n"
 
 
