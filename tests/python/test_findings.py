@@ -361,7 +361,7 @@ def test_what_shares_nothing_is_not_compared(loads: Results, tmp_path: Path) -> 
     ("arguments", "message"),
     [
         (["{}", "{}"], "name two schemes of"),
-        (["{}:TCP", ":UDP"], "there is no 'UDP'; there are TCP, DCTCP, MinTCP"),
+        (["{}:TCP", ":UDP"], "there is no 'UDP'; there are: TCP, DCTCP, MinTCP"),
         (["{}:TCP", ":TCP"], "is the same on both sides"),
         (["{}:TCP", "nowhere"], "nowhere: there is no such folder"),
         (

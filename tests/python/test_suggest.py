@@ -29,3 +29,8 @@ def test_what_is_like_nothing_is_told_all() -> None:
 
 def test_a_name_is_named_once() -> None:
     assert meant("pfabrik", ["pfabric", "pfabric"]) == "did you mean 'pfabric'?"
+
+
+def test_a_scheme_is_meant_whatever_the_case_of_its_letters() -> None:
+    assert meant("dctp", ["DCTCP", "pFabric (line rate)"]) == "did you mean 'DCTCP'?"
+    assert meant("pfab", ["DCTCP", "pFabric (line rate)"]) == "did you mean 'pFabric (line rate)'?"

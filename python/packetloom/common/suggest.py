@@ -20,12 +20,14 @@ def meant(name: str, known: Iterable[str], else_: str = "there are") -> str:
 
     names = list(dict.fromkeys(known))
     asked = name.lower().strip()
-    near = difflib.get_close_matches(asked, names, MOST, cutoff=0.7)
+
+    def is_near(*words: str) -> list[str]:
+        return difflib.get_close_matches(asked, [word.lower() for word in words], MOST, cutoff=0.7)
+
+    near = [one for found in dict.fromkeys(is_near(*names)) for one in names if one.lower() == found]
+    near += [one for one in names if asked and asked in one.lower() and one not in near]
     if len(asked) > 2:
-        near += [
-            one for one in names if one not in near and difflib.get_close_matches(asked, _words(one), 1, cutoff=0.7)
-        ]
-    near += [one for one in names if asked and asked in one and one not in near]
+        near += [one for one in names if one not in near and is_near(*_words(one))]
     if near:
         *others, last = [repr(one) for one in near[:MOST]]
         return f"did you mean {', '.join(others)} or {last}?" if others else f"did you mean {last}?"

@@ -18,6 +18,7 @@ from rich.table import Table
 
 from packetloom.common.build import builds_text
 from packetloom.common.quantities import said_within
+from packetloom.common.suggest import meant
 from packetloom.errors import ArgumentError, PacketloomError
 from packetloom.report.drift_words import warning
 from packetloom.report.fitting import print_fitting
@@ -230,7 +231,7 @@ def _pairs(a: Side, b: Side, several: Sequence[Results], is_one_folder: bool) ->
     names = [names_in(side.results, several) for side in (a, b)]
     for side, known in zip((a, b), names, strict=True):
         if side.scheme is not None and side.scheme not in known:
-            raise PacketloomError(f"{side.results.path}: there is no {side.scheme!r}; there are {', '.join(known)}")
+            raise PacketloomError(f"{side.results.path}: there is no {side.scheme!r}; {meant(side.scheme, known)}")
     if is_one_folder and (a.scheme is None or b.scheme is None):
         there = ", ".join(names[0])
         raise PacketloomError(f"name two schemes of {a.results.path}: compare DIR:ONE :OTHER; there are {there}")
@@ -238,7 +239,7 @@ def _pairs(a: Side, b: Side, several: Sequence[Results], is_one_folder: bool) ->
     if one is not None and other is not None:
         for side, known, name in zip((a, b), names, (one, other), strict=True):
             if name not in known:
-                raise PacketloomError(f"{side.results.path}: there is no {name!r}; there are {', '.join(known)}")
+                raise PacketloomError(f"{side.results.path}: there is no {name!r}; {meant(name, known)}")
         if is_one_folder and one == other:
             raise PacketloomError(f"{one!r} is the same on both sides: name two schemes")
         return [(names[0][one], names[1][other])], []
