@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import subprocess
 import sys
 import warnings
 from pathlib import Path
@@ -179,6 +180,17 @@ def test_what_is_no_environment_is_refused(gym: Any) -> None:
         env.step(np.zeros(3))
     with pytest.raises(ArgumentError, match="does not fit 9 hosts"):
         environment(gym, traffic=gym.incast(20, 1, 1.0, 1)).reset(seed=1)
+
+
+def test_the_example_trains_and_compares(gym: Any, tmp_path: Path) -> None:
+    pytest.importorskip("cmaes", reason="the example needs cmaes")
+    example, drawn = Path(__file__).parents[2] / "examples/train_marking.py", tmp_path / "curve.png"
+    small = ["--generations", "1", "--episodes", "1", "--held-out", "2", "-o", str(drawn)]
+    done = subprocess.run([sys.executable, str(example), *small], capture_output=True, text=True, check=True)
+    assert "generation 1: " in done.stdout
+    said = re.findall(r"time in the network against .*: [+-][\d.]+% \(.* to .*\): (\w+)", done.stdout)
+    assert len(said) == 2
+    assert drawn.read_bytes().startswith(b"\x89PNG")
 
 
 def test_without_gymnasium_it_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
