@@ -26,8 +26,8 @@ def meant(name: str, known: Iterable[str], else_: str = "there are") -> str:
 
     near = [one for found in dict.fromkeys(is_near(*names)) for one in names if one.lower() == found]
     near += [one for one in names if asked and asked in one.lower() and one not in near]
-    if len(asked) > 2:
-        near += [one for one in names if one not in near and is_near(*_words(one))]
+    if not near and len(asked) > 2:
+        near = [one for one in names if is_near(*_words(one))]
     if near:
         *others, last = [repr(one) for one in near[:MOST]]
         return f"did you mean {', '.join(others)} or {last}?" if others else f"did you mean {last}?"
