@@ -114,6 +114,7 @@ OF_PART: dict[str, Json] = {
     "abm": {"size": "60KB", "interval": "5us", "saturation": "6KB"},
     "private": {"capacity": "30KB"},
     "ingress": {"size": "300KB"},
+    "reverie": {"size": "300KB", "gamma": 0.5},
     "pfc": {"pause_time": "50us"},
     "cbfc": {"credits": "16KB"},
 }
@@ -399,7 +400,7 @@ def _of_egress(section: str, kind: str) -> tuple[Json, Where]:
     }
     if kind in ("dual-queue", "dualpi2"):
         parts["scheduler"] = {"kind": "dual-queue"}
-    if kind in ("ingress", "pfc"):
+    if kind in ("ingress", "reverie", "pfc"):
         others = {"scheduler": "strict", "aqm": "red", "buffer": "ingress", "flow_control": "pfc"}
         parts = {part: {"kind": other, **OF_PART.get(other, {})} for part, other in others.items()}
         parts["scheduler"]["classes"] = 8
@@ -413,6 +414,7 @@ def _of_egress(section: str, kind: str) -> tuple[Json, Where]:
         "dual-queue": "prague",
         "dualpi2": "prague",
         "ingress": "dcqcn",
+        "reverie": "dcqcn",
         "pfc": "dcqcn",
         "cbfc": "dcqcn",
     }

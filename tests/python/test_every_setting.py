@@ -260,7 +260,7 @@ ALSO: dict[str, tuple[dict[str, Json], list[Json] | None]] = {
     },
     **{
         f"{one}.unsafe_headroom": ({"own.unsafe_headroom": True, "own.headroom": "1KB"}, [False])
-        for one in ("queue/shared-buffer", "buffer/ingress")
+        for one in ("queue/shared-buffer", "buffer/ingress", "buffer/reverie")
     },
     **{f"transport/{one}.variable_window": ({"own.initial_rate": "5Gbps"}, None) for one in ("roce", "bfc")},
     "transport/bfc.class": ({}, [0]),
@@ -571,6 +571,7 @@ SET: dict[str, Json] = {
 REFUSED = (
     "queue/shared-buffer.unsafe_headroom",
     "buffer/ingress.unsafe_headroom",
+    "buffer/reverie.unsafe_headroom",
     *(f"arrivals/chakra.{name}" for name in ("cpu_communication", "missing", "repair")),
 )
 """Parameters that allow what is refused otherwise, by other values than theirs."""

@@ -88,6 +88,11 @@ const SCHEMES: [(&str, &str, &str); 71] = [
         r#"{ kind = "egress", scheduler = "strict", aqm = { kind = "threshold", mark_above = "15KB" }, buffer = { kind = "abm", size = "100KB", alphas = [1, 0.5], interval = "20us" } }"#,
         "spray-random",
     ),
+    (
+        "dcqcn",
+        r#"{ kind = "egress", scheduler = "strict", aqm = { kind = "threshold", mark_above = "15KB" }, buffer = { kind = "reverie", size = "300KB", gamma = 0.9 }, flow_control = "pfc" }"#,
+        "ecmp",
+    ),
     ("numfabric", r#""weighted-fair""#, "ecmp"),
     ("tcp", r#"{ kind = "weighted-fair", capacity = "30KB" }"#, "ecmp"),
     ("python", r#"{ kind = "drop-tail", capacity = "30KB" }"#, "ecmp"),

@@ -18,6 +18,7 @@ SIMULATORS = {
     "omnet": "OMNeT++",
     "ns3": "ns-3",
     "abm_ns3": "ABM's authors",
+    "reverie_ns3": "Reverie's authors",
     "hpcc_ns3": "HPCC's ns-3",
     "powertcp_ns3": "PowerTCP's ns-3",
     "sird_ns2": "SIRD's ns-2",

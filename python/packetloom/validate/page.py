@@ -40,6 +40,7 @@ PEERS = {
     "omnet": "OMNeT++: NDP",
     "ns3": "ns-3: DCTCP",
     "abm_ns3": "ABM's authors: ABM, dynamic thresholds",
+    "reverie_ns3": "Reverie's authors: Reverie",
     "hpcc_ns3": "HPCC's ns-3",
     "powertcp_ns3": "PowerTCP's ns-3: PowerTCP, theta-PowerTCP, HPCC",
     "sird_ns2": "SIRD's ns-2",

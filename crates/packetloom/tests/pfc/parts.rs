@@ -248,7 +248,7 @@ fn parts_that_do_not_go_together_are_refused_with_what_to_write() {
     let whole = over(STAR, &incast(2, "1MB", 3), [STRICT, none, "", ""]);
     for (without, key, advice) in [
         (r#", flow_control = { kind = "pfc" }"#, "buffer", "write flow_control = \"pfc\", too"),
-        (r#", buffer = { kind = "ingress" }"#, "buffer", "write buffer = \"ingress\""),
+        (r#", buffer = { kind = "ingress" }"#, "buffer", "write buffer = \"ingress\" or \"reverie\""),
     ] {
         assert!(whole.contains(without));
         let problems = Scenario::from_toml(&whole.replace(without, ""), "test", Path::new(""));

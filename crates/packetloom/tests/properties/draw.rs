@@ -105,7 +105,7 @@ pub fn with_flow_control() -> BoxedStrategy<Json> {
         dwrr.prop_map(|(strict, weights)| json!({ "kind": "dwrr", "strict": strict, "weights": weights }));
     let scheduler = prop_oneof![Just(json!("strict")), dwrr, Just(json!("fifo"))];
     let marking: &[&str] = &["none", "threshold", "red", "sojourn"];
-    let pauses = (of("aqm", marking), of("buffer", &["ingress"]), of("flow_control", &["pfc"]));
+    let pauses = (of("aqm", marking), of("buffer", &["ingress", "reverie"]), of("flow_control", &["pfc"]));
     let any: &[&str] = &["none", "threshold", "red", "sojourn", "codel", "pie"];
     let credits = (of("aqm", any), of("buffer", &["private"]), of("flow_control", &["cbfc"]));
     let queue = (scheduler, prop_oneof![pauses, credits]).prop_map(|(scheduler, (aqm, buffer, flow_control))| {
@@ -199,7 +199,9 @@ fn value(component: &'static Component, name: &'static str, kind: &'static Kind)
         Kind::TimeOr("auto") => texts(&["auto", "0ns", "1us", "100us"]),
         Kind::TimeOr("never") => texts(&["0ns", "10us", "100us", "1ms", "never"]),
         Kind::TimeOr(_) => texts(&["0ns", "1us", "100us"]),
-        Kind::Bytes if name == "buffer" || component.kind == "ingress" && name == "size" => {
+        Kind::Bytes
+            if name == "buffer" || ["ingress", "reverie"].contains(&component.kind) && name == "size" =>
+        {
             texts(&["200KB", "300KB", "1MB"])
         }
         Kind::Bytes => texts(&["1.5KB", "0B", "1B", "40B", "9KB", "30KB", "100KB"]),

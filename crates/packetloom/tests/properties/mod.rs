@@ -244,8 +244,11 @@ fn put_into_scheme(scenario: &mut Json, draw: usize, missing: &BTreeMap<String, 
             match kind {
                 "dwrr" => drawn["weights"] = serde_json::json!([1, 2]),
                 "dualpi2" => queue["scheduler"] = "dual-queue".into(),
-                "ingress" | "pfc" => {
+                "ingress" | "reverie" | "pfc" => {
                     queue["scheduler"] = "strict".into();
+                    if kind == "reverie" {
+                        drawn["size"] = "300KB".into();
+                    }
                     queue["buffer"] = "ingress".into();
                     queue["flow_control"] = "pfc".into();
                 }

@@ -24,6 +24,7 @@ from packetloom.validate.peers.link_delays import link_delay_comparisons
 from packetloom.validate.peers.ns3 import ns3_comparisons
 from packetloom.validate.peers.omnet import omnet_comparisons
 from packetloom.validate.peers.powertcp import powertcp_comparisons
+from packetloom.validate.peers.reverie import reverie_comparisons
 from packetloom.validate.peers.sird import sird_comparisons
 from packetloom.validate.peers.sprayed import sprayed_comparisons
 
@@ -39,6 +40,7 @@ def peer_comparisons() -> list[Check]:
         *omnet_comparisons(),
         *ns3_comparisons(),
         *abm_comparisons(),
+        *reverie_comparisons(),
         *hpcc_comparisons(),
         *powertcp_comparisons(),
         *sird_comparisons(),

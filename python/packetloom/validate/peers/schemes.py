@@ -33,6 +33,7 @@ SCHEMES: Mapping[str, Mapping[str, Schemes]] = {
     "omnet": {"NDP": ("transport ndp", "queue ndp", "routing spray-random")},
     "ns3": {"DCTCP": ("transport dctcp", "queue ecn", "routing ecmp")},
     "abm_ns3": {"ABM": ("buffer in egress",), "dynamic thresholds": ("buffer in egress",)},
+    "reverie_ns3": {"Reverie": ("buffer in egress",)},
     "hpcc_ns3": {
         "no control": ("transport roce", *_RDMA),
         "DCQCN": ("transport dcqcn", *_RDMA),

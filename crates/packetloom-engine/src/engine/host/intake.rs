@@ -98,7 +98,7 @@ impl Intake {
             return Arrived::Passes;
         }
         let of_class = &mut self.waiting_bytes[usize::from(arriving.class)];
-        let (has_room, signals) = self.memory.arrive(link, arriving.class, arriving.bytes, *of_class);
+        let (has_room, signals) = self.memory.arrive((link, 0), arriving.class, arriving.bytes, *of_class);
         if !has_room {
             return Arrived::Dropped;
         }
@@ -125,7 +125,7 @@ impl Intake {
         self.waiting_bytes[usize::from(left.class)] -= u64::from(left.bytes);
         let next = self.waiting.front().map(|next| packets.get(*next).size_bytes);
         self.takes_at = next.map_or(Time::NEVER, |size_bytes| now + self.takes(now, size_bytes));
-        Some((id, left.from, self.memory.leave(left.from, left.class, left.bytes)))
+        Some((id, left.from, self.memory.leave((left.from, 0), left.class, left.bytes)))
     }
 
     /// The next of the pauses that would end soon and must not, with its link.

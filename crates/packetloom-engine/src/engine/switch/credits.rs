@@ -116,7 +116,7 @@ impl Switch {
             if next_at > last {
                 return;
             }
-            if let Some((now, departure)) = self.depart_next(ports, link_table)
+            if let Some((now, _, departure)) = self.depart_next(ports, link_table)
                 && let Some(credits) = self.credits()
             {
                 moment = now;

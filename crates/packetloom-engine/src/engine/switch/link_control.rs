@@ -94,7 +94,7 @@ impl Switch {
         let has_waited = port.is_waiting();
         port.accept(now, id, link_table, None);
         match left {
-            Some(left) => self.discharge(now, left, ports, link_table),
+            Some(left) => self.discharge(now, (left, out), ports, link_table),
             // When its next packet can leave is known, and does not depend on what comes behind.
             None if has_waited && port.is_waiting() => {}
             None => self.note_joined(out, &mut ports[out as usize]),
@@ -120,7 +120,7 @@ impl Switch {
         &mut self,
         ports: &mut [Port<H, A>],
         link_table: &mut LinkTable<H>,
-    ) -> Option<(Time, Departure)> {
+    ) -> Option<(Time, u32, Departure)> {
         let number = self.departures.take()?;
         let port = &mut ports[number as usize];
         let departure = port.depart(link_table);
@@ -128,7 +128,7 @@ impl Switch {
         if port.is_waiting() {
             self.departures.add(number, port.free_at());
         }
-        departure
+        departure.map(|(now, left)| (now, number, left))
     }
 
     /// Has the switch woken when the next packet leaves, in a window to come.

@@ -201,7 +201,7 @@ impl Switch {
             return false;
         }
         let waiting = ports[out as usize].class_bytes(class);
-        let (has_room, signals) = pauses.memory.arrive(link, class, size_bytes, waiting);
+        let (has_room, signals) = pauses.memory.arrive((link, out), class, size_bytes, waiting);
         if signals != Signals::default() {
             let origin = pauses.origin(class, out, ports);
             self.signal(now, link, signals, origin, ports, link_table);
@@ -221,21 +221,21 @@ impl Switch {
         link_table: &mut LinkTable<H>,
     ) {
         while self.departures.next_at() <= last {
-            let Some((now, left)) = self.depart_next(ports, link_table) else { continue };
-            self.discharge(now, left, ports, link_table);
+            let Some((now, out, left)) = self.depart_next(ports, link_table) else { continue };
+            self.discharge(now, (left, out), ports, link_table);
         }
     }
 
-    /// What a packet took of the buffer is free again.
+    /// What a packet took of the buffer is free again, which left by a port.
     pub(super) fn discharge<H: Copy + Default, A: PortAgent<H>>(
         &mut self,
         now: Time,
-        left: Departure,
+        (left, out): (Departure, u32),
         ports: &mut [Port<H, A>],
         link_table: &mut LinkTable<H>,
     ) {
         let Some(pauses) = self.pauses_mut() else { return };
-        let signals = pauses.memory.leave(left.from, left.class, left.bytes);
+        let signals = pauses.memory.leave((left.from, out), left.class, left.bytes);
         if signals != Signals::default() {
             self.signal(now, left.from, signals, PauseOrigin::default(), ports, link_table);
         }

@@ -7,6 +7,7 @@ use crate::engine::agent::PortAgent;
 use crate::engine::link_table::LinkTable;
 use crate::engine::port::Port;
 use crate::link_message::LinkMessage;
+use crate::narrow::narrow;
 use crate::packet::Packet;
 use crate::queue::departure;
 use crate::units::Time;
@@ -48,7 +49,7 @@ impl Switch {
             let left = departure(id, &link_table.packets);
             ports[back].refuse(id, link_table);
             if let Some(left) = left {
-                self.discharge(now, left, ports, link_table);
+                self.discharge(now, (left, narrow::<u32>(back)), ports, link_table);
             }
         }
         ports[back].note_emptied(now);

@@ -1,6 +1,6 @@
 //! What may wait at a port.
 
-use super::{abm, lossless};
+use super::{abm, lossless, reverie};
 use crate::queue::Admission;
 use crate::queue::admission::{ADMITS, CAPACITY, Marking, admits_until_full, check_admits};
 use crate::queue::limit;
@@ -38,7 +38,7 @@ const POOL: Component = Component {
 };
 
 /// Every component of the section "buffer".
-pub const COMPONENTS: &[Component] = &[PRIVATE, POOL, abm::COMPONENT, lossless::INGRESS];
+pub const COMPONENTS: &[Component] = &[PRIVATE, POOL, abm::COMPONENT, lossless::INGRESS, reverie::COMPONENT];
 
 /// The size of the buffer that the ports of a switch share, and how much of what is free a port may take, where that is
 /// not a matter of its queues.
@@ -56,7 +56,7 @@ pub fn goes_by_queues(buffer: &Values) -> bool {
 
 /// What a port alone admits.
 pub(super) fn admission(buffer: &Values) -> Admission {
-    match buffer.kind == lossless::INGRESS.kind {
+    match lossless::is_charged(buffer) {
         true => Admission::UNLIMITED,
         false => Admission::of(buffer, Marking::Never),
     }
@@ -64,7 +64,7 @@ pub(super) fn admission(buffer: &Values) -> Admission {
 
 /// The most that may wait at a port, the pool aside.
 pub(super) fn most_bytes(buffer: &Values, packet_bytes: u64) -> Option<u64> {
-    if buffer.kind == lossless::INGRESS.kind {
+    if lossless::is_charged(buffer) {
         return Some(buffer.bytes("size"));
     }
     let beyond = if admits_until_full(buffer) { packet_bytes - 1 } else { 0 };

@@ -1,12 +1,13 @@
 //! Flow control at a port of parts: the buffer that goes with it, and which other parts do.
 
+use super::reverie;
 use crate::queue::flow_control::{CBFC, CLASSES, PFC};
 use crate::queue::shared_buffer::{BUFFER, MMU, SHARES, check_settings, pfc, written_as};
 use crate::queue::{aqm, scheduler};
 use crate::spec::{Complaint, Component, Param, Value, Values, anything};
 
 /// The buffer of a switch with priority flow control.
-pub(in crate::queue) const INGRESS: Component = Component {
+pub(super) const INGRESS: Component = Component {
     section: "buffer",
     kind: "ingress",
     doc: "A buffer that all ports of a switch share, charged by the link that a packet came by and its class. With flow_control = \"pfc\" a lossless class of a link that uses too much of it is paused at the far end; headroom holds what arrives until then. Hosts' ports do not use it.",
@@ -14,6 +15,11 @@ pub(in crate::queue) const INGRESS: Component = Component {
     params: &[&[MMU, Param { name: "size", ..BUFFER }], SHARES],
     check: anything,
 };
+
+/// Whether a buffer counts by which link packets came, so that links can be paused.
+pub(in crate::queue) fn is_charged(buffer: &Values) -> bool {
+    [INGRESS.kind, reverie::COMPONENT.kind].contains(&buffer.kind.as_str())
+}
 
 /// Flow control needs a buffer that goes with it, and queues that one class can be kept back in; and nothing may drop what
 /// it keeps.
@@ -24,18 +30,21 @@ pub(super) fn check(values: &Values) -> Result<(), Complaint> {
         check_buffer_of_links(&buffer)?;
         return check_classes(&scheduler, &flow_control);
     }
-    match (flow_control.kind == PFC.kind, buffer.kind == INGRESS.kind) {
+    match (flow_control.kind == PFC.kind, is_charged(&buffer)) {
         (false, false) => return Ok(()),
         (true, false) => {
             let message = format!(
                 "\"pfc\" pauses links by what they have in a switch's buffer, and {:?} does not count that; write buffer = \
-                 \"ingress\", or leave flow_control out",
+                 \"ingress\" or \"reverie\", or leave flow_control out",
                 buffer.kind
             );
             return Err(Complaint::new("buffer", message));
         }
         (false, true) => {
-            let message = "\"ingress\" is shared out by pausing links; write flow_control = \"pfc\", too, or buffer = \"pool\"";
+            let message = format!(
+                "{:?} is shared out by pausing links; write flow_control = \"pfc\", too, or buffer = \"pool\"",
+                buffer.kind
+            );
             return Err(Complaint::new("buffer", message));
         }
         (true, true) => {}

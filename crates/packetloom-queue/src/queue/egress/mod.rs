@@ -7,6 +7,7 @@ mod lossless;
 #[cfg(test)]
 mod lossless_tests;
 mod pipeline;
+mod reverie;
 #[cfg(test)]
 mod tests;
 
@@ -17,8 +18,9 @@ use crate::spec::{Complaint, Component, Kind, Registered, Value, Values, param};
 pub use abm::Abm;
 pub use buffer::COMPONENTS as BUFFER_COMPONENTS;
 pub(super) use buffer::pool;
-pub(super) use lossless::INGRESS;
+pub(super) use lossless::is_charged;
 pub use pipeline::Egress;
+pub(super) use reverie::{COMPONENT as REVERIE, fixed};
 
 const COMPONENT: Component = Component {
     section: "queue",

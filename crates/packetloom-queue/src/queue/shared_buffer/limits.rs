@@ -1,6 +1,6 @@
 //! What of a shared buffer is set aside for each link, and whether that is enough.
 
-use super::{by_mmu, lossless, pfc, written_as};
+use super::{by_mmu, is_filtered, lossless, pfc, written_as};
 use crate::flow::HostId;
 use crate::link_message::LinkMessage;
 use crate::narrow::narrow;
@@ -56,7 +56,8 @@ impl Headroom {
 
     /// What the queue gives it.
     pub fn of(&self, queue: &Values) -> u64 {
-        let usual = by_mmu(queue, 3 * self.bytes_in(self.latencies[0]), 0);
+        let usual =
+            if is_filtered(queue) { 0 } else { by_mmu(queue, 3 * self.bytes_in(self.latencies[0]), 0) };
         queue.optional_bytes("headroom").unwrap_or_else(|| self.needed().max(usual))
     }
 }

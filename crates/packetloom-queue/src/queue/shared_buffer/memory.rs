@@ -1,8 +1,9 @@
 //! The memory manager of a switch: what is admitted, which link is charged for it, and when a link is paused and
 //! resumed.
 
+use super::filters::{At, Filters, RESUME_BELOW_BYTES};
 use super::limits::{GUARANTEED_BYTES, reserve, shared_bytes, shared_bytes_without_headroom};
-use super::{CLASSES, by_mmu, class_in, doublings, limits_all, lossless, pauses_run_out};
+use super::{CLASSES, by_mmu, class_in, doublings, is_filtered, limits_all, lossless, pauses_run_out};
 use crate::narrow::{narrow, saturated};
 use crate::spec::Values;
 use crate::units::Rate;
@@ -45,6 +46,8 @@ enum Sharing {
     Thresholds,
     /// ConWeave's: all classes go into the headroom once the shared pool is full.
     Pools,
+    /// Reverie's: as the first, by filters of what links and ports have, of one pool.
+    Filters,
 }
 
 /// The buffer of a switch.
@@ -75,6 +78,8 @@ pub struct Memory {
     headroom_used: u64,
     /// The smallest of the links' alphas.
     least_alpha_q16: u64,
+    /// With [`Sharing::Filters`].
+    filters: Option<Box<Filters>>,
 }
 
 fn q16(alpha: f64) -> u64 {
@@ -101,7 +106,11 @@ impl Memory {
         let egress_alpha = queue.optional_number("egress_alpha").or_else(|| by_mmu(queue, None, Some(1.0)));
         let offset = by_mmu(queue, 3_072, saturated::<u64>(16.0 * alpha));
         Memory {
-            sharing: by_mmu(queue, Sharing::Thresholds, Sharing::Pools),
+            sharing: if is_filtered(queue) {
+                Sharing::Filters
+            } else {
+                by_mmu(queue, Sharing::Thresholds, Sharing::Pools)
+            },
             buffer: queue.bytes("buffer"),
             shared_limit: shared_bytes(queue, &headroom).unwrap_or(0),
             reserve: reserve(queue),
@@ -117,6 +126,7 @@ impl Memory {
             paused_links: 0,
             headroom_used: 0,
             least_alpha_q16: links.iter().map(|link| link.alpha_q16).min().unwrap_or(0),
+            filters: Filters::build(queue, links.len()),
             links,
         }
     }
@@ -144,7 +154,7 @@ impl Memory {
     /// What a class of a link has beyond what it may always have.
     fn beyond(&self, link: usize, class: usize) -> u64 {
         let guaranteed = match self.sharing {
-            Sharing::Thresholds => self.reserve,
+            Sharing::Thresholds | Sharing::Filters => self.reserve,
             // switch-mmu.cc, CheckShouldPause: the link's and the class's own.
             Sharing::Pools => GUARANTEED_BYTES,
         };
@@ -153,18 +163,29 @@ impl Memory {
 
     /// A packet of a charged class came by a link, and is to leave by a port where so much of its class waits.
     /// Returns whether it fits, and the signals to send to the link.
-    pub fn arrive(&mut self, link: u32, class: u8, size_bytes: u16, waiting: u64) -> (bool, Signals) {
+    pub fn arrive(
+        &mut self,
+        (link, out): (u32, u32),
+        class: u8,
+        size_bytes: u16,
+        waiting: u64,
+    ) -> (bool, Signals) {
         let (link, class, size) = (link as usize, class_in(class), u64::from(size_bytes));
-        if !self.has_room(link, class, size, waiting) {
+        let has_room = match self.sharing {
+            Sharing::Filters => self.charge_by_filter((link, out as usize), class, size),
+            _ => self.has_room(link, class, size, waiting),
+        };
+        if !has_room {
             self.lossless_drops += u64::from(self.is_lossless(class));
             return (false, Signals::default());
         }
         match self.sharing {
             Sharing::Thresholds => self.charge_by_threshold(link, class, size),
             Sharing::Pools => self.charge_to_pool(link, class, size),
+            Sharing::Filters => {}
         }
         let candidates = match self.sharing {
-            Sharing::Thresholds => 1 << class,
+            Sharing::Thresholds | Sharing::Filters => 1 << class,
             Sharing::Pools => u8::MAX,
         };
         let mut signals = Signals { pause: self.to_pause(link, candidates), resume: 0 };
@@ -192,15 +213,16 @@ impl Memory {
             }
     }
 
-    /// A packet that came by a link has left. Returns the signals to send to the link.
-    pub fn leave(&mut self, link: u32, class: u8, size_bytes: u16) -> Signals {
+    /// A packet that came by a link has left by a port. Returns the signals to send to the link.
+    pub fn leave(&mut self, (link, out): (u32, u32), class: u8, size_bytes: u16) -> Signals {
         let (link, class, size) = (link as usize, class_in(class), u64::from(size_bytes));
         match self.sharing {
             Sharing::Thresholds => self.discharge_by_threshold(link, class, size),
             Sharing::Pools => self.discharge_from_pool(link, class, size),
+            Sharing::Filters => self.discharge_by_filter((link, out as usize), class, size),
         }
         let candidates = match self.sharing {
-            Sharing::Thresholds => 1 << class,
+            Sharing::Thresholds | Sharing::Filters => 1 << class,
             Sharing::Pools => u8::MAX,
         };
         let resume = self.to_resume(link, candidates);
@@ -275,7 +297,7 @@ impl Memory {
     pub fn charged(&self, link: u32, class: usize) -> u64 {
         let charge = self.charge(link as usize, class);
         match self.sharing {
-            Sharing::Thresholds => charge.bytes + charge.headroom,
+            Sharing::Thresholds | Sharing::Filters => charge.bytes + charge.headroom,
             Sharing::Pools => charge.bytes,
         }
     }
@@ -296,7 +318,9 @@ impl Memory {
         let headroom = if self.is_lossless(class) { *headroom_limit } else { 0 };
         let fits_headroom = size + charge.headroom <= headroom;
         let is_in_time = match self.sharing {
-            Sharing::Thresholds => size + self.beyond(link, class) <= self.threshold(link, class),
+            Sharing::Thresholds | Sharing::Filters => {
+                size + self.beyond(link, class) <= self.threshold(link, class)
+            }
             Sharing::Pools => {
                 let is_guaranteed = charge.bytes + size <= self.reserve || bytes + size <= self.reserve;
                 self.used + size <= self.buffer && (is_guaranteed || self.used <= self.shared_limit)
@@ -342,6 +366,43 @@ impl Memory {
         self.headroom_used -= from_headroom;
     }
 
+    /// Where a packet is counted: what is lossless by the link that it came by, the rest by its port.
+    fn counted_at(&self, (link, out): (usize, usize), class: usize) -> At {
+        if self.is_lossless(class) { At::In(link) } else { At::Out(out) }
+    }
+
+    /// Charges a packet to the pool or to its link's headroom, if it fits.
+    fn charge_by_filter(&mut self, way: (usize, usize), class: usize, size: u64) -> bool {
+        let (at, is_lossless) = (self.counted_at(way, class), self.is_lossless(class));
+        let (with_it, headroom) = (self.used + size, self.charge(way.0, class).headroom);
+        let Some(filters) = &self.filters else { return false };
+        let smoothed = filters.smoothed(at, class);
+        let may_say = |used: u64| filters.threshold(at, class, self.shared_limit.saturating_sub(used));
+        let is_within = with_it <= self.shared_limit
+            && match is_lossless {
+                true => headroom == 0 && smoothed <= may_say(with_it),
+                false => smoothed + size as f64 <= may_say(self.used),
+            };
+        if is_within {
+            self.used = with_it;
+            self.charge_mut(way.0, class).bytes += size;
+        } else if is_lossless && headroom + size <= self.links[way.0].headroom_limit {
+            self.headroom_used += size;
+            self.charge_mut(way.0, class).headroom += size;
+        } else {
+            return false;
+        }
+        self.filters.iter_mut().for_each(|filters| filters.join(at, class, size));
+        true
+    }
+
+    fn discharge_by_filter(&mut self, way: (usize, usize), class: usize, size: u64) {
+        let at = self.counted_at(way, class);
+        // The reserve is nothing.
+        self.discharge_by_threshold(way.0, class, size);
+        self.filters.iter_mut().for_each(|filters| filters.leave(at, class, size));
+    }
+
     fn charge_to_pool(&mut self, link: usize, class: usize, size: u64) {
         self.used += size;
         let is_full = self.used > self.shared_limit;
@@ -367,6 +428,7 @@ impl Memory {
             let beyond = self.beyond(link, class);
             match self.sharing {
                 Sharing::Thresholds => charge.headroom > 0 || beyond >= self.threshold(link, class),
+                Sharing::Filters => charge.headroom > 0,
                 Sharing::Pools => beyond > 0 && (charge.headroom > 0 || beyond > self.threshold(link, class)),
             }
         };
@@ -376,6 +438,13 @@ impl Memory {
 
     fn to_resume(&self, link: usize, candidates: u8) -> u8 {
         let is_under = |class: usize| {
+            if let Some(filters) = &self.filters {
+                let smoothed = filters.smoothed(At::In(link), class);
+                let free = self.shared_limit.saturating_sub(self.used);
+                let may_say = filters.threshold(At::In(link), class, free);
+                return self.charge(link, class).headroom == 0
+                    && (smoothed < RESUME_BELOW_BYTES || smoothed + self.resume_offset as f64 <= may_say);
+            }
             let charge = self.charge(link, class);
             let beyond = self.beyond(link, class);
             charge.headroom == 0

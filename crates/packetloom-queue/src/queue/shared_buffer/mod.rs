@@ -3,9 +3,10 @@
 //! the far end.
 //!
 //! The ports' part is in `port.rs`: classes, of which paused ones (`flow_control/`) wait, and marks at dequeue. The
-//! buffer's is in `memory.rs`: what is admitted, and when a class is paused and resumed; where marks begin, in
-//! `thresholds.rs`.
+//! buffer's is in `memory.rs`: what is admitted, and when a class is paused and resumed; Reverie's filters in `filters.rs`;
+//! where marks begin, in `thresholds.rs`.
 
+mod filters;
 mod limits;
 mod memory;
 mod params;
@@ -15,14 +16,16 @@ mod thresholds;
 
 pub use limits::{Headroom, check_host_limits, check_limits};
 pub use memory::{Memory, Signals};
-pub(in crate::queue) use params::{BUFFER, CARRIES, FRAMES, LOSSLESS, MMU, SHARES};
+pub(in crate::queue) use params::{
+    BUFFER, CARRIES, FRAMES, HEADROOM, LOSSLESS, MMU, SHARES, UNSAFE_HEADROOM,
+};
 pub use port::SharedPort;
 pub use settings::{pfc, written_as};
 pub use thresholds::interpolated;
 pub(super) use thresholds::{MARKING_PARAMS, Thresholds, check_marking};
 
 use super::flow_control::{CLASSES, CONTROL, class_in};
-use super::{Buffer, Built, Queue, Traits};
+use super::{Buffer, Built, Queue, Traits, egress};
 use crate::spec::{Complaint, Component, Kind, Registered, Value, Values, param};
 use crate::units::Rate;
 
@@ -167,7 +170,12 @@ pub fn may_deadlock(queue: &Values) -> bool {
 
 /// The default of a switch in either simulator.
 fn by_mmu<T>(values: &Values, hpcc: T, conweave: T) -> T {
-    if values.text("mmu") == "hpcc-ns3" { hpcc } else { conweave }
+    if values.text("mmu") == "conweave-ns3" { conweave } else { hpcc }
+}
+
+/// Whether the buffer is shared out by filters, as Reverie's is.
+fn is_filtered(values: &Values) -> bool {
+    values.text("mmu") == egress::REVERIE.kind
 }
 
 /// Of the classes that are ready, a bit for each, the one to serve: the control class, else the next after the one

@@ -23,6 +23,19 @@ pub(in crate::queue) const LOSSLESS: Param = param! {
     "HPCC's ns-3 simulator: data in class 3"; acts CARRIES
 };
 
+/// What is kept for what arrives after a pause.
+pub(in crate::queue) const HEADROOM: Param = param! {
+    "headroom": Kind::Bytes,
+    "The buffer reserved for what arrives of each link's lossless class after it was paused; left out: as much as the link needs, and at least 3 times its rate times its delay for \"hpcc-ns3\".",
+    "HPCC's ns-3 simulator, third.cc; the need: IEEE 802.1Q Annex N"
+};
+
+/// Whether that may be too little.
+pub(in crate::queue) const UNSAFE_HEADROOM: Param = param! {
+    "unsafe_headroom" = "false": Kind::Flag,
+    "Allow less headroom than a link needs; what is lost is counted.", "packetloom"
+};
+
 /// What links may have of it, and when they are paused.
 pub(in crate::queue) const SHARES: &[Param] = &[
     param! {
@@ -30,15 +43,8 @@ pub(in crate::queue) const SHARES: &[Param] = &[
         "What each link may use in addition to the shared part; left out: 4096 B for \"hpcc-ns3\", a packet of 1048 B for each class for \"conweave-ns3\".",
         "HPCC's and ConWeave's ns-3 simulators"
     },
-    param! {
-        "headroom": Kind::Bytes,
-        "The buffer reserved for what arrives of each link's lossless class after it was paused; left out: as much as the link needs, and at least 3 times its rate times its delay for \"hpcc-ns3\".",
-        "HPCC's ns-3 simulator, third.cc; the need: IEEE 802.1Q Annex N"
-    },
-    param! {
-        "unsafe_headroom" = "false": Kind::Flag,
-        "Allow less headroom than a link needs; what is lost is counted.", "packetloom"
-    },
+    HEADROOM,
+    UNSAFE_HEADROOM,
     param! {
         "alpha": Kind::Number(0.000_1, 64.0),
         "A class of a link is paused when it has this times what is free of the shared part; left out: 1/8 for \"hpcc-ns3\", 1/16 for \"conweave-ns3\".",

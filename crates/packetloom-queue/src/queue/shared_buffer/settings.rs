@@ -1,8 +1,8 @@
 //! What a queue says of a buffer that is charged to links, and of pauses: as parameters of "shared-buffer", be it that or
-//! a port of parts.
+//! a port of parts, whose buffer may be Reverie's.
 
 use super::COMPONENT;
-use crate::queue::egress::INGRESS;
+use crate::queue::egress::{self, REVERIE};
 use crate::queue::flow_control::PFC;
 use crate::spec::{Value, Values};
 use std::borrow::Cow;
@@ -13,11 +13,14 @@ pub fn pfc(queue: &Values) -> Option<Cow<'_, Values>> {
         return Some(Cow::Borrowed(queue));
     }
     let (buffer, flow_control) = (queue.part("buffer")?, queue.part("flow_control")?);
-    if (buffer.kind.as_str(), flow_control.kind.as_str()) != (INGRESS.kind, PFC.kind) {
+    if flow_control.kind != PFC.kind || !egress::is_charged(&buffer) {
         return None;
     }
     let renamed = |(key, value)| if key == "size" { ("buffer".to_owned(), value) } else { (key, value) };
     let mut entries = flow_control.entries;
+    if buffer.kind == REVERIE.kind {
+        entries.extend(egress::fixed().map(|(key, value)| (key.to_owned(), value)));
+    }
     entries.extend(buffer.entries.into_iter().map(renamed));
     // Replays of ns-3 have "shared-buffer".
     entries.insert("ties".to_owned(), Value::Text("rotate".to_owned()));
