@@ -78,6 +78,26 @@ impl Sub for Time {
     }
 }
 
+impl Time {
+    /// As a person would say it: `12.2 us`, in the digits of [`seconds_said`].
+    pub fn said(self) -> String {
+        seconds_said(self.as_secs_f64())
+    }
+}
+
+/// A time as a person would say it: in the largest unit that leaves a number of at least one, to three significant
+/// digits, or all before the point: `1.27 s`, `23.4 ms`, `6665 s`.
+pub fn seconds_said(seconds: f64) -> String {
+    let units = [(1.0, "s"), (1e-3, "ms"), (1e-6, "us")];
+    let (unit_s, name) = units.into_iter().find(|(unit_s, _)| seconds >= *unit_s).unwrap_or((1e-9, "ns"));
+    let number = seconds / unit_s;
+    let decimals =
+        [(99.95, 0), (9.995, 1)].into_iter().find(|(least, _)| number >= *least).map_or(2, |(_, some)| some);
+    let text = format!("{number:.decimals$}");
+    let short = if decimals > 0 { text.trim_end_matches('0').trim_end_matches('.') } else { &text };
+    format!("{short} {name}")
+}
+
 impl fmt::Display for Time {
     /// In the largest unit that leaves a number of at least one: `12.19us`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -211,6 +231,16 @@ mod tests {
         assert_eq!(Rate::from_gbps(10).time_for(1500), Time(1_200_000));
         assert_eq!(Rate::from_gbps(100).time_for(9064), Time(725_120));
         assert_eq!(Rate::from_gbps(40).time_for(40), Time(8_000));
+    }
+
+    #[test]
+    fn times_are_said_to_three_digits_with_their_unit() {
+        let said =
+            [6664.772_351, 999.6, 1.273, 0.02335, 0.02, 9.996e-3, 4.02e-6, 2.5e-7, 0.0].map(seconds_said);
+        let expected =
+            ["6665 s", "1000 s", "1.27 s", "23.4 ms", "20 ms", "10 ms", "4.02 us", "250 ns", "0 ns"];
+        assert_eq!(said, expected);
+        assert_eq!(Time(3_141_592_653_589).said(), "3.14 s");
     }
 
     #[test]

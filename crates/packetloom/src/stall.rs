@@ -160,8 +160,9 @@ pub fn deadlock(cycle: &PauseCycle, now: Time, name: impl Fn(u32) -> String) -> 
     let named: Vec<String> = cycle.flows.iter().take(NAMED_IN_CYCLES).map(ToString::to_string).collect();
     let more = if cycle.flows.len() > NAMED_IN_CYCLES { ", ..." } else { "" };
     format!(
-        "deadlock: a cycle of paused ports at {now}, of which each waits for the next: {}; in them wait {} flows: \
+        "deadlock: a cycle of paused ports at {}, of which each waits for the next: {}; in them wait {} flows: \
          flows {}{more}. A watchdog, or paths without cycles, would break it",
+        now.said(),
         ports.join(", "),
         cycle.flows.len(),
         named.join(", ")
@@ -189,7 +190,7 @@ pub fn message(
         0 => String::new(),
         more => format!("; and {more} more"),
     };
-    format!("no progress: {why} at {now}. {}{more}", flows.join("; "))
+    format!("no progress: {why} at {}. {}{more}", now.said(), flows.join("; "))
 }
 
 #[cfg(test)]
@@ -268,11 +269,13 @@ mod tests {
     #[test]
     fn the_message_names_the_first_flows() {
         let statuses: Vec<FlowStatus> = (0..7).map(|flow| status(flow, 5)).collect();
-        let text = message("nothing is left to happen", Time::from_us(3), &statuses, |flow| Some((flow, 9)));
+        let text =
+            message("nothing is left to happen", Time(3_141_592_653_589), &statuses, |flow| Some((flow, 9)));
         assert!(
             text.contains("flow 1 (host 1 to host 9): 5 of 100 packets arrived; waits for an answer"),
             "{text}"
         );
+        assert!(text.starts_with("no progress: nothing is left to happen at 3.14 s. "), "{text}");
         assert!(!text.contains("flow 2") && text.ends_with("; and 5 more"), "{text}");
     }
 }

@@ -17,7 +17,8 @@ pub(super) fn useless_threshold(queue: &Values, flows: &[FlowRow]) -> Option<Str
     let spans = flows.iter().filter_map(|row| row.deadline().map(|deadline| deadline.since(row.flow.start)));
     let longest = spans.max().filter(|&longest| longest <= threshold)?;
     Some(format!(
-        "every flow is urgent: the threshold, {threshold}, is beyond the longest deadline, {longest}"
+        "every flow is urgent: the threshold, {threshold}, is beyond the longest deadline, {}",
+        longest.said()
     ))
 }
 
@@ -77,8 +78,9 @@ pub(super) fn unmeasured(run: &Values, flows: &[FlowRow], last_start: Time) -> O
     (leave_none && from + until > Time::ZERO).then(|| {
         let key = if from > Time::ZERO { "warm_up" } else { "cool_down" };
         format!(
-            "run.{key}: no flow is measured: the last one started after {last_start}, and {from} of warm_up and {until} \
-             of cool_down leave nothing; write less, or more flows"
+            "run.{key}: no flow is measured: the last one started after {}, and {from} of warm_up and {until} \
+             of cool_down leave nothing; write less, or more flows",
+            last_start.said()
         )
     })
 }
@@ -89,8 +91,9 @@ pub(super) fn never_asked(scheme: &Values, simulated: Time) -> Option<String> {
     let interval = routing.time("interval");
     (simulated < interval).then(|| {
         format!(
-            "scheme.routing.interval: the run took {simulated}, and {} first asks which flows are large after {interval}, \
+            "scheme.routing.interval: the run took {}, and {} first asks which flows are large after {interval}, \
              so all went by ECMP; write less",
+            simulated.said(),
             routing.kind
         )
     })
