@@ -65,7 +65,7 @@ pub const COMMON: &[Param] = &[
         Kind::Bytes,
         "16384B",
         "This many bytes, headers included, are acknowledged together; the first packet, marked ones, duplicates and those that ask are acknowledged at once.",
-        "htsim_uec: from 16384 B on; htsim_eqds: from more than that on",
+        "Ultra Ethernet specification 1.0: ACK_Gen_Trigger, 16 KB whatever the rate; htsim_uec: from 16384 B on; htsim_eqds: from more than that on",
     ),
     param! {
         "rto": Kind::Time,

@@ -4,12 +4,12 @@ use super::Simulation;
 use super::network_facts::base_rtts;
 use crate::fault::Faults;
 use crate::flow::HostId;
-use crate::narrow::{exact, saturated};
+use crate::narrow::exact;
 use crate::routing::{self, Tracer};
 use crate::spec::{Complaint, Value, Values};
 use crate::topology::Topology;
 use crate::transport::PacketFormat;
-use crate::units::Time;
+use crate::units::{Time, seconds_said};
 use crate::workload::{SourceFacts, Workload};
 use std::collections::BTreeMap;
 
@@ -104,7 +104,7 @@ impl Simulation {
         if warm_up == Time::ZERO || warm_up.as_secs_f64() < last * 1.1 {
             return None;
         }
-        let last = Time::from_ns(saturated::<u64>(last * 1e9));
+        let last = seconds_said(last);
         let message = format!(
             "the last flow starts after about {last}, so hardly any is measured; write less, or more flows"
         );
@@ -130,7 +130,7 @@ impl Simulation {
             return None;
         }
         let message = format!(
-            "a window is {largest:.0} B at most, and its path holds {holds:.0} B, so it runs dry before {every} B more are acknowledged: a constant for faster links; write {full_bytes}B, which is every packet"
+            "a window is {largest:.0} B at most, and its path holds {holds:.0} B, so it runs dry before {every} B more are acknowledged; Ultra Ethernet's default, which is one for all rates, suits faster links; write {full_bytes}B, which is every packet"
         );
         Some(Complaint::new("scheme.transport.ack_every", message))
     }
