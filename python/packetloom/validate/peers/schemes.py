@@ -43,6 +43,7 @@ SCHEMES: Mapping[str, Mapping[str, Schemes]] = {
     },
     "powertcp_ns3": {
         "PowerTCP": ("transport powertcp", *_RDMA),
+        "PowerTCP with hp.hop zeroed": ("transport powertcp", *_RDMA),
         "theta-PowerTCP": ("transport theta-powertcp", *_RDMA),
         "HPCC": ("transport hpcc", *_RDMA),
     },
