@@ -1,9 +1,10 @@
 //! BBR, version 1 (draft-cardwell-iccrg-bbr-congestion-control-00; the constants are also Linux's, net/ipv4/tcp_bbr.c): a
 //! model of the path, its bottleneck bandwidth and its round trip without a queue, sets the pacing rate and the window.
 //!
-//! Sections are the draft's. Left out is what only Linux has: the estimate of aggregated acknowledgements, the detection
-//! of policers, and the return to an earlier window where a loss turns out to be spurious.
+//! Sections are the draft's. Of what only Linux has, the estimate of aggregated acknowledgements is an option; left out
+//! are the detection of policers, and the return to an earlier window where a loss turns out to be spurious.
 
+use super::bbr_aggregation::Aggregation;
 use super::bbr_params as own;
 use super::filter::Filter;
 use super::windowed::{
@@ -38,6 +39,11 @@ const PARAMS: &[Param] = &[
         "The bandwidth is the greatest delivery rate of this number of round trips.",
         "draft-cardwell-iccrg-bbr-congestion-control-00 §4.1.1.3: BtlBwFilterLen, 10"
     },
+    param! {
+        "ack_aggregation" = "false": Kind::Flag,
+        "Whether as many more packets are in flight as are acknowledged at once beyond the bandwidth, at most what it delivers in 100 ms; once the pipe is full.",
+        "Linux: bbr_update_ack_aggregation, on; draft-cardwell-iccrg-bbr-congestion-control-00 has none"
+    },
     own::min_rtt_window(
         "10s",
         "For how long the least round-trip time counts as that of the path without a queue; after that the flow empties the queue to measure it. In a datacenter, where flows are short, it never comes to that.",
@@ -48,6 +54,10 @@ const PARAMS: &[Param] = &[
     own::PACING_MARGIN,
     own::SEND_QUANTUM,
 ];
+
+/// Linux: bbr_extra_acked_win_rtts, twice, and bbr_extra_acked_max_us.
+const AGGREGATION_ROUNDS: u64 = 10;
+const MOST_AGGREGATION: Time = Time::from_ns(100_000_000);
 
 /// The states of §4.3.1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -90,6 +100,8 @@ pub struct BbrControl {
     /// BBR.idle_restart
     restarts: bool,
     pace: own::Pace,
+    /// Where it is estimated.
+    aggregation: Option<Aggregation>,
     /// BBR.prior_cwnd
     prior_cwnd: f64,
     /// BBR.packet_conservation, in loss recovery, of which the first acknowledgement is to come.
@@ -137,6 +149,7 @@ impl Congestion for BbrControl {
             has_probed_a_round: false,
             restarts: false,
             pace: own::Pace::of(values, &shared),
+            aggregation: values.flag("ack_aggregation").then(|| Aggregation::from(flow.start)),
             prior_cwnd: 0.0,
             conserves: false,
             enters_recovery: false,
@@ -155,8 +168,11 @@ impl Congestion for BbrControl {
     }
 
     /// §4.4.3: restarting from idle. What is delivered counts from zero again.
-    fn resumed(&mut self, _: &Values, _: &Flow, _: &mut Window) {
+    fn resumed(&mut self, _: &Values, flow: &Flow, _: &mut Window) {
         self.restarts = true;
+        if let Some(aggregation) = &mut self.aggregation {
+            aggregation.restart(flow.start);
+        }
         self.round_ends_bytes = 0;
         (self.conserves, self.enters_recovery, self.is_in_recovery) = (false, false, false);
         if matches!(self.state, State::ProbeBw(_)) {
@@ -204,6 +220,7 @@ impl BbrControl {
     fn learn(&mut self, acked: &Acked, window: &mut Window) {
         let sample = &acked.sample;
         self.update_bandwidth(sample);
+        self.note_aggregation(acked, window);
         if let State::ProbeBw(phase) = self.state
             && self.is_phase_over(phase, acked)
         {
@@ -235,6 +252,24 @@ impl BbrControl {
             let since = (self.round + 1).saturating_sub(self.bandwidth_window);
             self.bandwidth.note_greatest(self.round, rate, since);
         }
+    }
+
+    fn note_aggregation(&mut self, acked: &Acked, window: &Window) {
+        let bandwidth = self.greatest_bandwidth() as f64;
+        let since = (self.round + 1).saturating_sub(AGGREGATION_ROUNDS);
+        if let Some(aggregation) = &mut self.aggregation {
+            let expected = |took| self.shared.bdp(bandwidth, took);
+            aggregation.note(acked, expected, window.cwnd_packets(), (self.round, since));
+        }
+    }
+
+    /// What is in flight beside the target, for acknowledgements that come together.
+    fn aggregated(&self) -> f64 {
+        let Some(aggregation) = self.aggregation.as_ref().filter(|_| self.has_filled_pipe) else {
+            return 0.0;
+        };
+        let most = self.shared.bdp(self.greatest_bandwidth() as f64, MOST_AGGREGATION);
+        aggregation.extra_packets().min(most)
     }
 
     /// §4.2.3.2: BBRInflight, in packets.
@@ -368,7 +403,7 @@ impl BbrControl {
 
     /// §4.2.3: BBRSetCwnd.
     fn set_window(&mut self, acked: &Acked, window: &mut Window) {
-        let target = self.in_flight_at(self.gains().1);
+        let target = self.in_flight_at(self.gains().1) + self.aggregated();
         let delivered = f64::from(acked.packets);
         let in_flight = f64::from(acked.sample.in_flight);
         let lost = acked.sample.newly_lost_bytes as f64 / self.shared.mss_bytes;

@@ -5,6 +5,7 @@
 //! Sections are the draft's. Left out: the return from a recovery that turns out to be spurious (§5.5.11), which senders
 //! here do not detect.
 
+use super::bbr_aggregation::Aggregation;
 use super::bbr_params as own;
 use super::filter::Filter;
 use super::windowed::{
@@ -167,9 +168,7 @@ pub struct Bbr3Control {
     was_too_high: bool,
     was_precautionary: bool,
     /// §5.5.9: aggregated acknowledgements.
-    extra_began: Time,
-    extra_delivered: f64,
-    extra_acked: Filter<f64>,
+    aggregation: Aggregation,
     restarts: bool,
     pace: own::Pace,
     prior_cwnd: f64,
@@ -244,9 +243,7 @@ impl Congestion for Bbr3Control {
             is_probe_sample: false,
             was_too_high: false,
             was_precautionary: false,
-            extra_began: flow.start,
-            extra_delivered: 0.0,
-            extra_acked: Filter::default(),
+            aggregation: Aggregation::from(flow.start),
             restarts: false,
             pace: own::Pace::of(values, &shared),
             prior_cwnd: 0.0,
@@ -266,7 +263,7 @@ impl Congestion for Bbr3Control {
     fn resumed(&mut self, _: &Values, flow: &Flow, _: &mut Window) {
         self.restarts = true;
         (self.round_ends_bytes, self.loss_round_ends_bytes) = (0, 0);
-        (self.extra_began, self.extra_delivered) = (flow.start, 0.0);
+        self.aggregation.restart(flow.start);
         (self.recovery_began, self.last_lost) = (None, None);
         if self.is_probing_state() {
             self.pace_at(1.0);
@@ -427,15 +424,10 @@ impl Bbr3Control {
 
     /// §5.5.9: UpdateACKAggregation.
     fn note_aggregation(&mut self, acked: &Acked, window: &Window) {
-        let expected = self.shared.bdp(self.bw, acked.now.since(self.extra_began));
-        let mut beyond = self.extra_delivered - expected;
-        if beyond <= 0.0 {
-            (self.extra_delivered, self.extra_began, beyond) = (0.0, acked.now, 0.0);
-        }
-        self.extra_delivered += f64::from(acked.packets);
-        let extra = (beyond + f64::from(acked.packets)).min(window.cwnd_packets());
         let rounds = if self.has_filled_pipe { EXTRA_ACKED_ROUNDS } else { 1 };
-        self.extra_acked.note_greatest(self.round, extra, (self.round + 1).saturating_sub(rounds));
+        let since = (self.round + 1).saturating_sub(rounds);
+        let expected = |took| self.shared.bdp(self.bw, took);
+        self.aggregation.note(acked, expected, window.cwnd_packets(), (self.round, since));
     }
 
     /// §5.5.10.2: IsInflightTooHigh.
@@ -766,7 +758,7 @@ impl Bbr3Control {
 
     /// §5.6.4.6 and §5.6.4.7: SetCwnd and its bounds.
     fn set_window(&self, acked: &Acked, window: &mut Window) {
-        let most = self.budget(self.bdp(self.gains().1) + self.extra_acked.best().unwrap_or(0.0));
+        let most = self.budget(self.bdp(self.gains().1) + self.aggregation.extra_packets());
         let delivered = f64::from(acked.packets);
         let is_young = self.packets(acked.sample.delivered_bytes) < self.shared.initial_window;
         let mut cwnd = window.cwnd_packets();

@@ -14,6 +14,7 @@
 
 mod bbr;
 mod bbr3;
+mod bbr_aggregation;
 mod bbr_params;
 mod connections;
 mod copa;

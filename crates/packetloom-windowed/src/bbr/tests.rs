@@ -17,6 +17,7 @@ fn control(min_rtt_window: Time, probe_rtt_duration: Time) -> BbrControl {
         number("pacing_margin", 0.0),
         ("bandwidth_window".to_owned(), Value::Count(10)),
         ("send_quantum".to_owned(), Value::Count(1)),
+        ("ack_aggregation".to_owned(), Value::Flag(false)),
         ("min_rtt_window".to_owned(), Value::Time(min_rtt_window)),
         ("probe_rtt_duration".to_owned(), Value::Time(probe_rtt_duration)),
         ("nominal_rtt".to_owned(), Value::Time(AT(1_000))),
