@@ -146,9 +146,10 @@ int packetloom_switches(packetloom_network network, uint32_t *first, uint32_t *e
 int packetloom_switch_ports(packetloom_network network, packetloom_port *ports, size_t most, size_t *count,
                             uint64_t *at_ps);
 
-/* Sets a parameter at the present time: of hosts' transports (`key` is "transport.g", say) or of switches' queues
- * ("queue.mark_above"), to a value as in a scenario ("0.5", "20KB"). `nodes` are `count` hosts or switches; NULL and 0:
- * all. docs/network.md says what may be set, and when it acts. */
+/* Sets a parameter at the present time: of hosts' transports (`key` is "transport.g", say), of switches' queues
+ * ("queue.mark_above"), or of the routing where it goes by them ("routing.flowlet_gap"), to a value as in a scenario
+ * ("0.5", "20KB"). `nodes` are `count` hosts or switches; NULL and 0: all. docs/network.md says what may be set, and
+ * when it acts. */
 int packetloom_set(packetloom_network network, const char *key, const char *value, const uint32_t *nodes, size_t count);
 
 /* Ends the run and closes the network. If all messages are over, what they left under way comes to rest; if not, they

@@ -130,8 +130,8 @@ class Network:
         """Of a message that is being sent: bytes arrived, bytes in flight, window in bytes, rate in b/s, round-trip
         time in ns, and packets sent again; not a number where the scheme has no such thing."""
     @property
-    def settable(self) -> tuple[list[str], list[str]]:
-        """The transport's parameters that may be set, and the queue's."""
+    def settable(self) -> list[list[str]]:
+        """The transport's parameters that may be set, the queue's, and the routing's."""
     @property
     def switches(self) -> tuple[int, int]:
         """The number of the first switch, and the one after the last."""
@@ -141,9 +141,11 @@ class Network:
         transport: list[tuple[str, str]],
         switches: list[int],
         queue: list[tuple[str, str]],
+        routing: list[tuple[str, str]],
         /,
     ) -> None:
-        """Sets parameters of the transport at hosts, and of the queue at switches: all, or none."""
+        """Sets parameters of the transport at hosts, of the queue at switches, and of the routing at those of both that
+        go by it: all, or none."""
     def switch_ports(self) -> tuple[int, dict[str, NDArray[Any]]]:
         """When the last window ended, and what the ports of switches were like then, as columns."""
     def link_name(self, link: int, /) -> str: ...

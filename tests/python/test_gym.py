@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 import warnings
+from dataclasses import astuple
 from pathlib import Path
 from typing import Any
 
@@ -136,6 +137,21 @@ def test_dcqcn_has_its_constants_set(gym: Any) -> None:
     slow, fast = (episode(env, action)[0] for action in (1.0, -1.0))
     assert slow != fast
     assert max(one[list(gym.OBSERVED).index("rate_gbps")] for one in slow) > 0
+
+
+def test_a_balancer_has_its_gap_set(gym: Any) -> None:
+    leaf_spine = {"kind": "leaf-spine", "leaves": 2, "hosts_per_leaf": 8, "spines": 4}
+    scenario = {"topology": leaf_spine, "scheme": [FABRIC["scheme"][0] | {"routing": "letflow"}]}
+    traffic = gym.poisson(1e6, 300_000, 200_000)
+    env = environment(gym, scenario=scenario, traffic=traffic, vary={"routing.flowlet_gap": "0.5us..100us:log"})
+
+    def seen(action: float) -> list[float]:
+        env.reset(seed=3)
+        *_, info = [env.step(np.full(1, action, dtype=np.float32)) for _ in range(10)][-1]
+        assert info["parameters"] == {"routing.flowlet_gap": "0.5us" if action < 0 else "100us"}
+        return list(astuple(info["observation"]))
+
+    assert seen(-1.0) != seen(1.0) == seen(1.0)
 
 
 def test_several_run_in_processes(gym: Any) -> None:

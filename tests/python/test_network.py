@@ -206,9 +206,10 @@ def with_values(scenario: dict[str, Any], part: str, values: dict[str, Any]) -> 
 
 
 def fingerprint(scenario: dict[str, Any], *sets: tuple[float, dict[str, Any], Any], step: float = np.inf) -> str:
-    """Of an incast, with parameters set at times; where a step is given, in calls that go no further."""
+    """Of an incast, or of flows across where paths are balanced, with parameters set at times; where a step is given, in
+    calls that go no further."""
     with packetloom.Network(scenario, audit=True) as network:
-        network.send_many(**INCAST)
+        network.send_many(**(ACROSS if "routing" in scenario["scheme"][0] else INCAST))
         for at_ns, parameters, places in sets:
             while network.now_ns < at_ns:
                 network.run(min(at_ns, network.now_ns + step))
@@ -218,11 +219,29 @@ def fingerprint(scenario: dict[str, Any], *sets: tuple[float, dict[str, Any], An
         return network.finish().fingerprint
 
 
+# Four paths, and twice as many senders.
+SPREAD: dict[str, Any] = FABRIC | {"topology": {"kind": "leaf-spine", "leaves": 2, "hosts_per_leaf": 8, "spines": 4}}
+ACROSS: dict[str, Any] = {"src": [*range(8)] * 2, "dst": [*range(8, 16)] * 2, "size_bytes": 300_000}
+BALANCERS: list[tuple[dict[str, Any] | str, dict[str, Any]]] = [
+    ("letflow", {"flowlet_gap": "1us"}),
+    ("conga", {"flowlet_gap": "2us", "stays": False, "candidates": 2}),
+    ("drill", {"samples": 4, "memory": 0}),
+    ("conweave", {"reply_extra": "0s", "expiry": "5us"}),
+    ({"kind": "adaptive", "per": "flowlet"}, {"flowlet_gap": "1us", "capacity": "50KB"}),
+    ("plb", {"marked_above": 0.05, "rounds": 1}),
+]
+
+
+def balanced(routing: dict[str, Any] | str) -> dict[str, Any]:
+    return SPREAD | {"scheme": [SPREAD["scheme"][0] | {"routing": routing}]}
+
+
 CHANGES = [
     (FABRIC, "transport", {"g": 0.5}),
     (FABRIC, "queue", {"mark_above": "100KB"}),
     (DCQCN, "transport", {"gain": 0.1, "alpha_interval": "10us", "additive_increase": "1Gbps", "byte_counter": "1MB"}),
     (DCQCN, "queue", {"ecn_min": "100KB", "ecn_max": "800KB"}),
+    *[(balanced(routing), "routing", values) for routing, values in BALANCERS],
 ]
 
 
@@ -267,7 +286,7 @@ def test_what_can_not_be_set_is_told_and_changes_nothing() -> None:
             ({"transport.g": "fast"}, {}, "transport.g"),
             ({"transport.min_rto": "1ms"}, {}, "Known: g"),
             ({"queue.mark_above": 5}, {}, "no unit"),
-            ({"g": 0.5}, {}, "write transport.NAME or queue.NAME"),
+            ({"g": 0.5}, {}, "write transport.NAME, queue.NAME or routing.NAME"),
             ({"transport.g": 0.5}, {"hosts": [8]}, "there is no host 8"),
             ({"transport.g": 0.5}, {"hosts": [0.5]}, "whole numbers"),
             ({"queue.mark_above": "5KB"}, {"switches": [7]}, "there is no switch 7; write 8 to 8"),
@@ -288,14 +307,36 @@ def test_what_can_not_be_set_is_told_and_changes_nothing() -> None:
             network.set({"transport.decrease_interval": "1us"})  # the paper's machine has none
     tcp = FABRIC | {"scheme": [{"name": "one", "transport": "tcp", "queue": "drop-tail"}]}
     with packetloom.Network(tcp) as network:
-        assert network.settable == {"transport": [], "queue": []}
+        assert network.settable == {"transport": [], "queue": [], "routing": []}
         with pytest.raises(ArgumentError, match="those that do: dctcp, dcqcn"):
             network.set({"transport.g": 0.5})
         with pytest.raises(ArgumentError, match="those that do: ecn, red, shared-buffer"):
             network.set({"queue.mark_above": "5KB"})
+        with pytest.raises(ArgumentError, match="those that do: plb, letflow, conga, drill, conweave, adaptive"):
+            network.set({"routing.flowlet_gap": "5us"})
     kept = with_values(FABRIC, "transport", {"connections": "pool"})
     with packetloom.Network(kept) as network, pytest.raises(ArgumentError, match=r"transport\.connections"):
         network.set({"transport.g": 0.5})
+
+
+def test_a_balancer_is_set_where_it_is() -> None:
+    letflow, values = balanced("letflow"), {"routing.flowlet_gap": "1us"}
+    nowhere = fingerprint(letflow, (0, values, {"switches": []}))
+    assert nowhere == fingerprint(letflow)
+    # Those that send go by the gap of the first leaf alone.
+    assert fingerprint(letflow, (0, values, {"switches": [16]})) != nowhere
+    plb = balanced("plb")
+    assert fingerprint(plb, (0, {"routing.rounds": 1}, {"switches": []})) != fingerprint(plb)
+    assert fingerprint(plb, (0, {"routing.rounds": 1}, {"hosts": []})) == fingerprint(plb)
+    cases = [
+        (balanced("letflow"), {"flowlet_key": "flow"}, "unknown parameter that can be set"),
+        (balanced("adaptive"), {"flowlet_gap": "5us"}, 'routing.flowlet_gap: changes nothing here; it needs per = "flow'),
+        (balanced("adaptive"), {"capacity": "0B"}, "routing.capacity: write the size of a queue"),
+        (balanced("hedera"), {"threshold": 0.2}, 'routing: "hedera" has no parameters that can be set'),
+    ]
+    for scenario, written, message in cases:
+        with packetloom.Network(scenario) as network, pytest.raises(ArgumentError, match=re.escape(message)):
+            network.set({f"routing.{key}": value for key, value in written.items()})
 
 
 def test_switch_ports_are_seen_as_they_were_a_window_ago() -> None:

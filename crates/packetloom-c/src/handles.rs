@@ -181,14 +181,15 @@ pub fn switch_ports(handle: u64) -> Result<(Time, Vec<SwitchPort>), Failure> {
     with(handle, |network| Ok(network.switch_ports()))
 }
 
-/// Sets a parameter of the transport at hosts, or of the queue at switches; at all if `nodes` is `None`.
+/// Sets a parameter of the transport at hosts, of the queue at switches, or of the routing at those of both that go by
+/// it; at all if `nodes` is `None`.
 ///
 /// # Errors
 /// What can't be set.
 pub fn set(handle: u64, key: &str, value: &str, nodes: Option<&[u32]>) -> Result<(), Failure> {
     let switches = switches(handle)?;
     let at = |all: Range<u32>| nodes.map_or_else(|| all.collect(), <[u32]>::to_vec);
-    let nothing = Change { hosts: &[], transport: &[], switches: &[], queue: &[] };
+    let nothing = Change::default();
     with(handle, |network| match key.split_once('.') {
         Some(("transport", name)) => {
             let (hosts, transport) = (at(0..switches.start), [(name, value)]);
@@ -198,7 +199,15 @@ pub fn set(handle: u64, key: &str, value: &str, nodes: Option<&[u32]>) -> Result
             let (switches, queue) = (at(switches), [(name, value)]);
             Ok(network.set(&Change { switches: &switches, queue: &queue, ..nothing })?)
         }
-        _ => Err(wrong(format!("key: {key}; write transport.NAME or queue.NAME"))),
+        Some(("routing", name)) if network.routes_at_hosts() => {
+            let (hosts, routing) = (at(0..switches.start), [(name, value)]);
+            Ok(network.set(&Change { hosts: &hosts, routing: &routing, ..nothing })?)
+        }
+        Some(("routing", name)) => {
+            let (switches, routing) = (at(switches), [(name, value)]);
+            Ok(network.set(&Change { switches: &switches, routing: &routing, ..nothing })?)
+        }
+        _ => Err(wrong(format!("key: {key}; write transport.NAME, queue.NAME or routing.NAME"))),
     })
 }
 

@@ -100,7 +100,7 @@ static void look_and_set(void)
     CHECK(queued > 0 && queued < 225000 && marks > 0);
     CHECK(packetloom_switch_ports(network, NULL, 1, NULL, NULL) == PACKETLOOM_WRONG_ARGUMENT);
     CHECK(packetloom_set(network, "g", "0.5", NULL, 0) == PACKETLOOM_WRONG_ARGUMENT);
-    CHECK(strstr(packetloom_error(), "write transport.NAME or queue.NAME"));
+    CHECK(strstr(packetloom_error(), "write transport.NAME, queue.NAME or routing.NAME"));
     CHECK(packetloom_set(network, "transport.g", "2", NULL, 0) == PACKETLOOM_WRONG_ARGUMENT);
     CHECK(packetloom_set(network, "transport.header", "0B", NULL, 0) == PACKETLOOM_WRONG_ARGUMENT);
     CHECK(packetloom_set(network, "transport.g", "0.5", &none, 1) == PACKETLOOM_WRONG_ARGUMENT);

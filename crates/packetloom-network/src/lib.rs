@@ -260,9 +260,14 @@ impl Network {
         })
     }
 
-    /// The transport's parameters that may be set, and the queue's.
-    pub fn settable(&self) -> [&'static [&'static str]; 2] {
+    /// The transport's parameters that may be set, the queue's, and the routing's.
+    pub fn settable(&self) -> [&'static [&'static str]; 3] {
         self.driven.settable()
+    }
+
+    /// Whether the routing's parameters are set at hosts, and not at switches.
+    pub fn routes_at_hosts(&self) -> bool {
+        self.driven.routes_at_hosts()
     }
 
     /// The number of the first switch among the network's nodes, which is that of hosts, and the one after the last.
@@ -270,8 +275,8 @@ impl Network {
         self.driven.switches()
     }
 
-    /// Has hosts' transports go on with other values of some parameters from the present time on, and switches mark by
-    /// other values of some of their queue's: all of it, or nothing. What was planned before, such as a timer's alarm or
+    /// Has hosts' transports, and their choice of paths, go on with other values of some parameters from the present time
+    /// on, and switches mark and balance by other values of some of theirs: all of it, or nothing. What was planned before, such as a timer's alarm or
     /// the time of the next packet, stays. Switches do so from the end of the engine's window under way on, at most the
     /// least time from a node to the next one later.
     ///

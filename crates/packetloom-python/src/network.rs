@@ -189,13 +189,10 @@ impl Network {
         })
     }
 
-    /// The transport's parameters that may be set, and the queue's.
+    /// The transport's parameters that may be set, the queue's, and the routing's.
     #[getter]
-    fn settable(&self) -> PyResult<(Vec<&'static str>, Vec<&'static str>)> {
-        self.with(|core| {
-            let [transport, queue] = core.settable();
-            Ok((transport.to_vec(), queue.to_vec()))
-        })
+    fn settable(&self) -> PyResult<[Vec<&'static str>; 3]> {
+        self.with(|core| Ok(core.settable().map(<[_]>::to_vec)))
     }
 
     #[getter]
@@ -203,7 +200,7 @@ impl Network {
         self.with(|core| Ok(core.switches()))
     }
 
-    /// Sets parameters of the transport at hosts, and of the queue at switches.
+    /// Sets parameters of the transport at hosts, of the queue at switches, and of the routing where they act.
     #[expect(clippy::needless_pass_by_value, reason = "they come from Python")]
     fn set(
         &self,
@@ -211,9 +208,16 @@ impl Network {
         transport: Vec<(String, String)>,
         switches: Vec<u32>,
         queue: Vec<(String, String)>,
+        routing: Vec<(String, String)>,
     ) -> PyResult<()> {
-        let (transport, queue) = (borrowed(&transport), borrowed(&queue));
-        let change = Change { hosts: &hosts, transport: &transport, switches: &switches, queue: &queue };
+        let [transport, queue, routing] = [&transport, &queue, &routing].map(|written| borrowed(written));
+        let change = Change {
+            hosts: &hosts,
+            transport: &transport,
+            switches: &switches,
+            queue: &queue,
+            routing: &routing,
+        };
         self.with(|core| core.set(&change))
     }
 

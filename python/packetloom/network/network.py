@@ -24,6 +24,8 @@ from packetloom.scenario.plain_values import plain
 from packetloom.store.outcome import Outcome
 
 FOREVER_PS = 2**64 - 1
+SECTIONS = ("transport", "queue", "routing")
+"""The parts of a scheme that have parameters which can be set while it runs."""
 BATCH = 1 << 20
 """So many events at most come at once."""
 
@@ -269,9 +271,8 @@ class Network:
 
     @property
     def settable(self) -> dict[str, list[str]]:
-        """What `set` may set: names of parameters of the `transport`, and of the switches' `queue`."""
-        transport, queue = self._core.settable
-        return {"transport": transport, "queue": queue}
+        """What `set` may set: names of parameters of the `transport`, the switches' `queue`, and the `routing`."""
+        return dict(zip(SECTIONS, self._core.settable, strict=True))
 
     def set(
         self,
@@ -283,9 +284,10 @@ class Network:
         """Sets parameters at the present time: all of them, or none (docs/network.md).
 
         `parameters` has names such as `"transport.gain"` or `"queue.ecn_min"`, with values as in a scenario: `0.01`,
-        `"40KB"`. Those of the transport are set at `hosts`, those of the queue at `switches`; at all, if not given.
-        Transports change at once; what they had planned stays planned. Switches mark by the new thresholds from the end
-        of the engine's window on: within the least time from a node to the next. `ArgumentError` for what can't be.
+        `"40KB"`. Those of the transport are set at `hosts`, those of the queue at `switches`, and those of the routing
+        at whichever of the two go by them; at all, if not given. Hosts change at once; what they had planned stays
+        planned. Switches go by the new values from the end of the engine's window on: within the least time from a node
+        to the next. `ArgumentError` for what can't be.
 
         Examples:
             >>> with packetloom.Network(network_scenario.replace('"tcp"', '"dctcp"')) as network:
@@ -293,17 +295,19 @@ class Network:
             ...     network.settable["transport"]
             ['g']
         """
-        by_section: dict[str, list[tuple[str, str]]] = {"transport": [], "queue": []}
+        by_section: dict[str, list[tuple[str, str]]] = {section: [] for section in SECTIONS}
         for key, value in parameters.items():
             section, dot, name = str(key).partition(".")
             if not dot or section not in by_section or not isinstance(value, str | int | float | np.number):
-                raise ArgumentError(f"{key}={value!r}: write transport.NAME or queue.NAME, with a text or a number")
+                known = "transport.NAME, queue.NAME or routing.NAME"
+                raise ArgumentError(f"{key}={value!r}: write {known}, with a text or a number")
             by_section[section].append((name, value if isinstance(value, str) else repr(_plain_number(value))))
         at_hosts = range(self.hosts) if hosts is None else whole("hosts", hosts, np.size(hosts), np.uint32).tolist()
         at_switches = (
             self.switches if switches is None else whole("switches", switches, np.size(switches), np.uint32).tolist()
         )
-        self._core.set([*at_hosts], by_section["transport"], [*at_switches], by_section["queue"])
+        transport, queue, routing = by_section.values()
+        self._core.set([*at_hosts], transport, [*at_switches], queue, routing)
 
     def switch_ports(self) -> SwitchPorts:
         """What the ports of all switches were like at the end of the engine's last window."""

@@ -16,6 +16,7 @@ use super::shard::Shard;
 use super::thread_pool::Window;
 use crate::flow::Flow;
 use crate::narrow::exact;
+use crate::spec::Values;
 use crate::units::Time;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -51,6 +52,8 @@ pub(super) struct Driven {
     ended: Option<Time>,
     /// Rules of marking that hold from the end of the window under way on, each with its port's link.
     rules: Vec<(u32, Discipline)>,
+    /// Values of balancers that hold from then on, too, each with its switch among the shard's.
+    balancing: Vec<(u32, Values)>,
 }
 
 /// What is left of a window at a host.
@@ -130,13 +133,29 @@ impl Driven {
         }
     }
 
+    /// Has the balancer of a switch go by other values: when, is as for marking.
+    pub(super) fn balance_by<H: Copy + Default, A: PortAgent<H>>(
+        &mut self,
+        shard: &mut Shard<'_, H, A>,
+        switch: u32,
+        values: Values,
+    ) {
+        self.balancing.push((switch, values));
+        if self.window.is_none() {
+            self.follow_rules(shard);
+        }
+    }
+
     fn follow_rules<H: Copy + Default, A: PortAgent<H>>(&mut self, shard: &mut Shard<'_, H, A>) {
-        let Shard { ports, links, .. } = shard;
+        let Shard { switches, ports, links, .. } = shard;
         let of_hosts = links.len() - ports.len();
         for (link, rule) in self.rules.drain(..) {
             if let Some(port) = links[of_hosts..].iter().position(|of_port| *of_port == link) {
                 ports[port].mark_by(&rule);
             }
+        }
+        for (switch, values) in self.balancing.drain(..) {
+            switches[switch as usize].balance_by(&values);
         }
     }
 
@@ -228,7 +247,7 @@ impl Driven {
         shard.run_nodes(self.first_switch, window, log);
         self.queue.clear();
         self.window = None;
-        if !self.rules.is_empty() {
+        if !self.rules.is_empty() || !self.balancing.is_empty() {
             self.follow_rules(shard);
         }
     }

@@ -51,6 +51,7 @@ pub use sending::Sending;
 
 use crate::fault::Faults;
 use crate::flow::{Flow, FlowId, HostId};
+use crate::narrow::narrow;
 use crate::packet::Packet;
 use crate::queue::{CLASSES, PauseRecord};
 use crate::record::{Captured, QueueRecorder, Reordering, Segment, SentRecorder};
@@ -181,6 +182,12 @@ pub trait AnyEngine: Send {
     /// Has ports of switches mark by another queue's rule from the end of the window under way on, or at once where
     /// none is; each by its link, with that queue as it would be there.
     fn mark_by(&mut self, rules: Vec<(u32, Discipline)>);
+
+    /// Has the balancer of a switch go by other values, from the same time on.
+    fn balance_by(&mut self, switch: u32, values: &Values);
+
+    /// Has a host choose paths by other values, now, between two steps.
+    fn choose_by(&mut self, host: HostId, values: &Values);
 
     /// What waits at each port of a switch as the last window ended, as far as that is known, in the order of the
     /// topology's links; of hosts' ports nothing.
@@ -367,6 +374,16 @@ impl<H: Copy + Default + std::fmt::Debug + Send + 'static, A: PortAgent<H>> AnyE
 
     fn mark_by(&mut self, rules: Vec<(u32, Discipline)>) {
         self.driven.mark_by(&mut self.shards[0], rules);
+    }
+
+    fn balance_by(&mut self, switch: u32, values: &Values) {
+        let place = self.partition.places[switch as usize].1 - narrow::<u32>(self.shards[0].hosts.len());
+        self.driven.balance_by(&mut self.shards[0], place, values.clone());
+    }
+
+    fn choose_by(&mut self, host: HostId, values: &Values) {
+        let (shard, place) = self.partition.places[host as usize];
+        self.shards[shard as usize].hosts[place as usize].choose_by(values);
     }
 
     fn waiting(&mut self) -> Vec<u64> {

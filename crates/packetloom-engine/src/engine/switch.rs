@@ -22,6 +22,7 @@ use crate::packet::Kind;
 use crate::packets::{PacketId, Packets};
 use crate::queue::Pool;
 use crate::routing::Router;
+use crate::spec::Values;
 use crate::units::{ByteTime, Time};
 pub(super) use backpressure::Backpressure;
 pub(super) use balance::Balance;
@@ -147,6 +148,13 @@ impl Switch {
 
     pub(super) fn balancing(&self) -> Option<&Balance> {
         self.balance.as_ref()
+    }
+
+    /// Its balancer goes by other values.
+    pub(super) fn balance_by(&mut self, values: &Values) {
+        if let Some(balance) = &mut self.balance {
+            balance.go_by(values);
+        }
     }
 
     pub(super) fn ports(&self) -> Range<usize> {

@@ -113,6 +113,13 @@ impl PathChoice {
         matches!(self, PathChoice::Entropies(entropies) if entropies.keeps_flows())
     }
 
+    /// Goes on with other values of the parameters that may be set (see [`super::settable`]).
+    pub fn set(&mut self, values: &Values) {
+        if let PathChoice::Entropies(entropies) = self {
+            entropies.set(values);
+        }
+    }
+
     /// A flow of this host has ended.
     pub fn forget(&mut self, flow: FlowId) {
         if let PathChoice::Entropies(entropies) = self {

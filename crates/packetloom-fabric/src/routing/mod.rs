@@ -59,12 +59,27 @@ struct Routing {
     common: Option<MakeCommon>,
     /// Whether next hops have weights.
     is_weighted: bool,
+    /// The parameters of its balancer that may be set while it runs.
+    settable: &'static [&'static str],
 }
 
 impl Routing {
     /// One without a balancer.
     const fn by_switches(chooser: Chooser, policy: fn(&Values, &NodeInfo<'_>) -> Policy) -> Routing {
-        Routing { chooser, policy, balancer: None, chooses_paths: false, common: None, is_weighted: false }
+        Routing {
+            chooser,
+            policy,
+            balancer: None,
+            chooses_paths: false,
+            common: None,
+            is_weighted: false,
+            settable: &[],
+        }
+    }
+
+    /// The same with parameters that may be set while it runs.
+    const fn with_settable(self, settable: &'static [&'static str]) -> Routing {
+        Routing { settable, ..self }
     }
 }
 
@@ -228,7 +243,8 @@ const fn by_entropy(number: usize) -> Registered<Routing> {
         component: entropies::COMPONENTS[number],
         factory: Routing::by_switches(Chooser::HostByEntropy, |_, node| {
             if node.is_switch() { by_flow(node) } else { Policy::ByEntropy }
-        }),
+        })
+        .with_settable(entropies::SETTABLE[number]),
     }
 }
 
@@ -356,6 +372,17 @@ pub fn numbers_ports(routing: &Values) -> bool {
 pub fn first_destination_port(routing: &Values) -> Option<u16> {
     let hashes = routing.entries.contains_key("hash") && routing.text("hash") == "hpcc-ns3";
     hashes.then(|| crate::narrow::exact(routing.count("destination_port")))
+}
+
+/// The parameters of a routing that may be set while it runs: at switches ([`Balancer::set`]), or, where hosts choose
+/// entropies, at hosts ([`PathChoice::set`]).
+pub fn settable(kind: &str) -> &'static [&'static str] {
+    spec::factory(ROUTINGS, kind).settable
+}
+
+/// Whether hosts go by these, and not switches.
+pub fn are_set_at_hosts(kind: &str) -> bool {
+    spec::factory(ROUTINGS, kind).chooser == Chooser::HostByEntropy
 }
 
 /// What balances at a switch, if something does that sees more than a packet; `flow_ports`: those of the plan.

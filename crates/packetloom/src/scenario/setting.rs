@@ -3,7 +3,7 @@
 use super::scalar;
 use super::suggest;
 use super::tree::Item;
-use crate::spec::{Complaint, Component, Values};
+use crate::spec::{Complaint, Component, Needs, Param, Scene, Site, Values};
 
 /// A component's values with some of them set: only those that `may` be, each written as in a scenario, without quotes.
 ///
@@ -25,8 +25,20 @@ pub fn set(
         let value = scalar::read(&item(text), &param.kind).map_err(|message| Complaint::new(key, message))?;
         set.entries.insert(key.to_owned(), value);
     }
+    for param in written.iter().filter_map(|(key, _)| component.params().find(|param| param.name == *key)) {
+        if let Some(why) = idle(param, &set) {
+            return Err(Complaint::new(param.name, why));
+        }
+    }
     (component.check)(&set)?;
     Ok(set)
+}
+
+/// Why a parameter would change nothing beside the component's others, if so.
+fn idle(param: &Param, values: &Values) -> Option<String> {
+    let site = Site { own: values, scene: &Scene::default() };
+    let unmet = |need: &&Needs| !matches!(need, Needs::That(..)) && !need.are_met(&site);
+    param.acts.iter().find(unmet).map(|need| format!("changes nothing here; {}", need.advice()))
 }
 
 /// A number, a truth value or a text, as it reads.

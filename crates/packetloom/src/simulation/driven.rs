@@ -70,19 +70,23 @@ pub struct Driven {
     /// The values of transports at hosts, and of queues at switches, that were set.
     set_at: BTreeMap<HostId, Values>,
     marks_at: BTreeMap<u32, Values>,
+    /// Those of routings, at the hosts or the switches that go by them.
+    routes_at: BTreeMap<u32, Values>,
 }
 
 /// What is set, and where: each parameter by its name and what is written for it, without quotes.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Change<'a> {
-    /// The hosts whose transports change.
+    /// The hosts whose transports change, or whose choice of paths.
     pub hosts: &'a [HostId],
     /// The transport's parameters.
     pub transport: &'a [(&'a str, &'a str)],
-    /// The switches whose queues change, as nodes of the topology.
+    /// The switches whose queues or balancers change, as nodes of the topology.
     pub switches: &'a [u32],
     /// The queue's parameters.
     pub queue: &'a [(&'a str, &'a str)],
+    /// The routing's parameters.
+    pub routing: &'a [(&'a str, &'a str)],
 }
 
 /// A port of a switch, as it can be seen between two windows.
@@ -134,6 +138,7 @@ impl Driven {
             violation: None,
             set_at: BTreeMap::new(),
             marks_at: BTreeMap::new(),
+            routes_at: BTreeMap::new(),
             setting,
             parts,
             workload,
@@ -242,21 +247,28 @@ impl Driven {
         }
     }
 
-    /// The transport's parameters that may be set, and the queue's.
-    pub fn settable(&self) -> [&'static [&'static str]; 2] {
-        let transport = transport::find(&self.parts.transport.kind).map_or(&[][..], |entry| entry.settable);
-        [transport, queue::settable(&self.parts.queue.kind)]
+    /// The transport's parameters that may be set, the queue's, and the routing's.
+    pub fn settable(&self) -> [&'static [&'static str]; 3] {
+        let Parts { transport, queue, routing, .. } = &self.parts;
+        let of_transport = transport::find(&transport.kind).map_or(&[][..], |entry| entry.settable);
+        [of_transport, queue::settable(&queue.kind), routing::settable(&routing.kind)]
     }
 
-    /// Has hosts' transports go on with other values of some parameters from now on, up to which all has happened, and
-    /// switches mark by other values of some of their queue's; these from the end of the engine's window under way on, at
-    /// most the least time from a node to the next one later. All of it, or nothing.
+    /// Whether the routing's are set at hosts, and not at switches.
+    pub fn routes_at_hosts(&self) -> bool {
+        routing::are_set_at_hosts(&self.parts.routing.kind)
+    }
+
+    /// Has hosts' transports, and their choice of paths, go on with other values of some parameters from now on, up to
+    /// which all has happened; and switches mark and balance by other values of some of theirs, from the end of the
+    /// engine's window under way on, at most the least time from a node to the next one later. All of it, or nothing.
     ///
     /// # Errors
     /// What can't be set, by its key in the scenario.
     pub fn set(&mut self, change: &Change<'_>, now: Time) -> Result<(), Complaint> {
         let transports = if change.transport.is_empty() { Vec::new() } else { self.transports(change)? };
         let queues = if change.queue.is_empty() { Vec::new() } else { self.queues(change)? };
+        let routings = if change.routing.is_empty() { Vec::new() } else { self.routings(change)? };
         for (host, values) in transports {
             self.engine.set(host, &values, now);
             self.set_at.insert(host, values);
@@ -264,6 +276,14 @@ impl Driven {
         for (switch, values) in queues {
             self.engine.mark_by(at_switches(&self.setting.topology, &values, Some(switch)));
             self.marks_at.insert(switch, values);
+        }
+        for (node, values) in routings {
+            if node < self.hosts() {
+                self.engine.choose_by(node, &values);
+            } else {
+                self.engine.balance_by(node, &values);
+            }
+            self.routes_at.insert(node, values);
         }
         Ok(())
     }
@@ -297,6 +317,21 @@ impl Driven {
             set.map(|values| (switch, values)).map_err(|complaint| below("queue", complaint))
         };
         change.switches.iter().map(set).collect()
+    }
+
+    /// What the values of routings become, at the hosts or switches that go by them.
+    fn routings(&self, change: &Change<'_>) -> Result<Vec<(u32, Values)>, Complaint> {
+        let own = &self.parts.routing;
+        let may = routing::settable(&own.kind);
+        let component = routing::COMPONENTS.iter().find(|one| one.kind == own.kind && !may.is_empty());
+        let component = component.ok_or_else(|| nothing_to_set("routing", &own.kind, &routings_set()))?;
+        let set = |&node: &u32| {
+            let values = self.routes_at.get(&node).unwrap_or(own);
+            let set = setting::set(component, values, may, change.routing);
+            set.map(|values| (node, values)).map_err(|complaint| below("routing", complaint))
+        };
+        let nodes = if self.routes_at_hosts() { change.hosts } else { change.switches };
+        nodes.iter().map(set).collect()
     }
 
     /// What the ports of switches were like as the last window ended, and when that was.
@@ -507,6 +542,11 @@ fn transports_set() -> Vec<&'static str> {
 fn queues_set() -> Vec<&'static str> {
     let kinds = queue::COMPONENTS.iter().map(|component| component.kind);
     kinds.filter(|kind| !queue::settable(kind).is_empty()).collect()
+}
+
+fn routings_set() -> Vec<&'static str> {
+    let kinds = routing::COMPONENTS.iter().map(|component| component.kind);
+    kinds.filter(|kind| !routing::settable(kind).is_empty()).collect()
 }
 
 /// What of a case can't be driven.

@@ -14,6 +14,7 @@ use crate::flow::{FlowId, HostId};
 use crate::random::{Purpose, Stream};
 use crate::record::{QueueRecorder, Reordering};
 use crate::routing::PathChoice;
+use crate::spec::Values;
 use crate::units::Time;
 use crate::workload::job::Walker;
 use crate::workload::{Chain, Query, Triggers};
@@ -49,6 +50,13 @@ impl<H: Copy + Default, A: PortAgent<H>> Host<H, A> {
             pulls: None,
             arrivals: None,
             ways_back,
+        }
+    }
+
+    /// Has it choose paths by other values.
+    pub(in crate::engine) fn choose_by(&mut self, values: &Values) {
+        if let Some(paths) = &mut self.paths {
+            paths.set(values);
         }
     }
 

@@ -9,6 +9,7 @@ use crate::packet::{Kind, Packet};
 use crate::packet_tag::Tag;
 use crate::packets::PacketId;
 use crate::routing::{Actions, Balancer, Count, Look, Notice, Pass, Passing};
+use crate::spec::Values;
 use crate::units::Time;
 
 /// A balancer, and what it wants done.
@@ -25,6 +26,11 @@ impl Balance {
     /// The balancer of a switch, which the topology knows by this number.
     pub(in crate::engine) fn new(balancer: Box<dyn Balancer>, node: u32) -> Balance {
         Balance { balancer, node, actions: Actions::default(), notices: 0 }
+    }
+
+    /// Has the balancer go by other values.
+    pub(in crate::engine) fn go_by(&mut self, values: &Values) {
+        self.balancer.set(values);
     }
 
     /// The switch, in the topology.

@@ -49,6 +49,7 @@ pub const ROUTING: Registered<Routing> = Registered {
     },
     factory: Routing {
         balancer: Some(|values, home| Box::new(Adaptive::of(values, home))),
+        settable: &["flowlet_gap", "capacity", "update_interval", "least"],
         ..Routing::by_switches(Chooser::Balancer, plain_ecmp)
     },
 };
@@ -161,6 +162,13 @@ impl Adaptive {
 }
 
 impl Balancer for Adaptive {
+    fn set(&mut self, values: &Values) {
+        self.capacity_bytes = values.bytes("capacity");
+        self.update_interval = values.time("update_interval");
+        self.least_bytes = values.bytes("least");
+        self.flowlets.set_gap(values.time("flowlet_gap"));
+    }
+
     fn pass(
         &mut self,
         packet: &Passing,

@@ -46,6 +46,7 @@ pub const ROUTING: Registered<Routing> = Registered {
     },
     factory: Routing {
         balancer: Some(|values, home| Box::new(Drill::of(values, home))),
+        settable: &["samples", "memory"],
         ..Routing::by_switches(Chooser::Balancer, plain_ecmp)
     },
 };
@@ -64,11 +65,19 @@ struct Drill {
     drawn: Vec<u32>,
 }
 
+fn samples(values: &Values) -> u32 {
+    values.count("samples").try_into().unwrap_or(u32::MAX)
+}
+
+fn remembers(values: &Values) -> usize {
+    exact::<usize>(values.count("memory"))
+}
+
 impl Drill {
     fn of(values: &Values, home: Home<'_>) -> Drill {
         Drill {
-            samples: values.count("samples").try_into().unwrap_or(u32::MAX),
-            remembers: exact::<usize>(values.count("memory")),
+            samples: samples(values),
+            remembers: remembers(values),
             per_destination: values.text("memory_per") == "destination",
             data_only: values.text("balances") == "data",
             memories: BTreeMap::new(),
@@ -91,6 +100,11 @@ impl Drill {
 }
 
 impl Balancer for Drill {
+    /// What is remembered beyond the new memory is considered once more, and forgotten.
+    fn set(&mut self, values: &Values) {
+        (self.samples, self.remembers) = (samples(values), remembers(values));
+    }
+
     fn pass(
         &mut self,
         packet: &Passing,

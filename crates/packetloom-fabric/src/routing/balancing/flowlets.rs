@@ -92,6 +92,11 @@ impl<W: Copy> Flowlets<W> {
         Flowlets { ports, ..Flowlets::new(values.time("flowlet_gap")) }
     }
 
+    /// Flowlets end by another gap from now on. What was forgotten of a flow by the old one stays forgotten.
+    pub(super) fn set_gap(&mut self, gap: Time) {
+        self.gap = gap;
+    }
+
     /// What a packet's flowlet belongs to. By ports, it is no stream, but three numbers as those have.
     fn key(&self, packet: &Passing) -> Stream {
         let Some(ports) = &self.ports else { return stream_of(packet) };

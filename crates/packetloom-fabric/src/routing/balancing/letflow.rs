@@ -4,7 +4,7 @@
 use super::super::{Chooser, Routing, ns3, plain_ecmp};
 use super::{Actions, Balancer, Flowlets, Look, Pass, Passing, Tag, Ways, flowlets};
 use crate::random::Stream;
-use crate::spec::{Component, Kind, Param, Registered, param};
+use crate::spec::{Component, Kind, Param, Registered, Values, param};
 
 /// The gap between flowlets.
 pub(super) const GAP: Param = param! {
@@ -42,6 +42,7 @@ pub const ROUTING: Registered<Routing> = Registered {
                 random: home.random,
             })
         }),
+        settable: &["flowlet_gap"],
         ..Routing::by_switches(Chooser::Balancer, plain_ecmp)
     },
 };
@@ -54,6 +55,10 @@ struct LetFlow {
 }
 
 impl Balancer for LetFlow {
+    fn set(&mut self, values: &Values) {
+        self.flowlets.set_gap(values.time("flowlet_gap"));
+    }
+
     fn pass(
         &mut self,
         packet: &Passing,

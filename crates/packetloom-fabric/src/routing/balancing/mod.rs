@@ -33,6 +33,7 @@ use crate::packet::Kind;
 use crate::packet_tag::{Signal, Tag};
 use crate::packets::PacketId;
 use crate::random::Stream;
+use crate::spec::Values;
 use crate::topology::{KnownRates, Topology};
 use crate::units::{Rate, Time};
 use edge_paths::EdgePaths;
@@ -181,6 +182,9 @@ pub trait Balancer: Send {
 
     /// That time has come.
     fn wake(&mut self, _now: Time, _actions: &mut Actions) {}
+
+    /// Goes on with other values of the parameters that may be set (see [`super::settable`]).
+    fn set(&mut self, _values: &Values) {}
 
     /// The packets that it holds.
     fn held(&self) -> Vec<PacketId> {

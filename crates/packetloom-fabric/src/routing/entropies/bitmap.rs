@@ -40,7 +40,11 @@ pub(super) const WAY: Registered<Way> = Registered {
         params: &[&[ENTROPIES], PENALTIES],
         check: check_penalties,
     },
-    factory: Way { build: |values| Selector::Bitmap(Bitmap::of(values)), judged: |_| Judged::Packets },
+    factory: Way {
+        build: |values| Selector::Bitmap(Bitmap::of(values)),
+        judged: |_| Judged::Packets,
+        settable: &[],
+    },
 };
 
 pub(super) fn check_penalties(values: &Values) -> Result<(), Complaint> {

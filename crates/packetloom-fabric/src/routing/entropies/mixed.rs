@@ -18,7 +18,11 @@ pub(super) const WAY: Registered<Way> = Registered {
         params: &[&[ENTROPIES], PENALTIES],
         check: check_penalties,
     },
-    factory: Way { build: |values| Selector::Mixed(Mixed::of(values)), judged: |_| Judged::Packets },
+    factory: Way {
+        build: |values| Selector::Mixed(Mixed::of(values)),
+        judged: |_| Judged::Packets,
+        settable: &[],
+    },
 };
 
 /// Both selectors; each receives all feedback.

@@ -72,6 +72,9 @@ trait Select {
     /// What became of one of its packets.
     fn update(&mut self, _now: Time, _feedback: &Feedback, _random: &mut Stream) {}
 
+    /// Goes on with other values of the parameters that may be set.
+    fn set(&mut self, _values: &Values) {}
+
     /// The entropy that it keeps to until it fares badly, if it does.
     fn kept(&self) -> Option<u16> {
         None
@@ -85,6 +88,8 @@ pub(super) struct Way {
     build: fn(&Values) -> Selector,
     /// By what becomes of what it goes.
     judged: fn(&Values) -> Judged,
+    /// The parameters that may be set while it runs.
+    settable: &'static [&'static str],
 }
 
 macro_rules! ways {
@@ -124,6 +129,12 @@ macro_rules! ways {
                 }
             }
 
+            fn set(&mut self, values: &Values) {
+                match self {
+                    $(Selector::$name(way) => way.set(values)),*
+                }
+            }
+
             fn kept(&self) -> Option<u16> {
                 match self {
                     $(Selector::$name(way) => way.kept()),*
@@ -145,6 +156,17 @@ ways! {
 
 /// How all of them describe themselves.
 pub(super) const COMPONENTS: [Component; WAYS.len()] = spec::components(WAYS);
+
+/// Of each of them, the parameters that may be set while it runs.
+pub(super) const SETTABLE: [&[&str]; WAYS.len()] = {
+    let mut all: [&[&str]; WAYS.len()] = [&[]; WAYS.len()];
+    let mut nth = 0;
+    while nth < all.len() {
+        all[nth] = WAYS[nth].factory.settable;
+        nth += 1;
+    }
+    all
+};
 
 /// What a routing's transport has to report.
 pub(super) fn judged(routing: &Values) -> Judged {
@@ -243,6 +265,12 @@ impl Entropies {
         if let Some(selector) = self.flows.get_mut(feedback.flow) {
             selector.update(now, feedback, &mut self.random);
         }
+    }
+
+    /// Flows under way, and those to come, go on with other values.
+    pub(super) fn set(&mut self, values: &Values) {
+        self.flows.states_mut().for_each(|selector| selector.set(values));
+        self.template.set(values);
     }
 
     /// A flow of this host has ended.

@@ -17,7 +17,11 @@ pub(super) const WAY: Registered<Way> = Registered {
         params: &[&[ENTROPIES]],
         check,
     },
-    factory: Way { build: |values| Selector::Oblivious(Walk::of(values)), judged: |_| Judged::Nothing },
+    factory: Way {
+        build: |values| Selector::Oblivious(Walk::of(values)),
+        judged: |_| Judged::Nothing,
+        settable: &[],
+    },
 };
 
 /// The walk over all entropies.

@@ -39,7 +39,11 @@ pub(super) const WAY: Registered<Way> = Registered {
         ],
         check,
     },
-    factory: Way { build: |values| Selector::Plb(Plb::of(values)), judged: |_| Judged::Flows },
+    factory: Way {
+        build: |values| Selector::Plb(Plb::of(values)),
+        judged: |_| Judged::Flows,
+        settable: &["marked_above", "rounds", "suspend"],
+    },
 };
 
 /// A flow's path, and how its round trips went.
@@ -107,6 +111,12 @@ impl Select for Plb {
 
     fn next_among(&mut self, _: Time, fits: &mut Fits<'_>, _: &mut Stream) -> Option<u16> {
         fits(self.entropy).then_some(self.entropy)
+    }
+
+    fn set(&mut self, values: &Values) {
+        self.rounds = values.count_u32("rounds");
+        self.marked_above = values.number("marked_above");
+        self.suspend = values.time("suspend");
     }
 
     fn kept(&self) -> Option<u16> {

@@ -30,6 +30,7 @@ pub(super) const WAY: Registered<Way> = Registered {
     factory: Way {
         build: |values| Selector::Python(Chosen::of(values)),
         judged: |values| judged(code(values)),
+        settable: &[],
     },
 };
 

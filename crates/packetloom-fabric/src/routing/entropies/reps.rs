@@ -53,7 +53,11 @@ pub(super) const WAY: Registered<Way> = Registered {
         ],
         check: check_ring,
     },
-    factory: Way { build: |values| Selector::Reps(Reps::of(values)), judged: |_| Judged::Packets },
+    factory: Way {
+        build: |values| Selector::Reps(Reps::of(values)),
+        judged: |_| Judged::Packets,
+        settable: &[],
+    },
 };
 
 fn check_ring(values: &Values) -> Result<(), Complaint> {

@@ -17,7 +17,11 @@ pub(super) const WAY: Registered<Way> = Registered {
         params: &[&[ENTROPIES]],
         check,
     },
-    factory: Way { build: |values| Selector::RepsLegacy(Recycled::of(values)), judged: |_| Judged::Packets },
+    factory: Way {
+        build: |values| Selector::RepsLegacy(Recycled::of(values)),
+        judged: |_| Judged::Packets,
+        settable: &[],
+    },
 };
 
 /// The entropies that came back.

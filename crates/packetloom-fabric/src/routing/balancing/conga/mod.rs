@@ -75,6 +75,7 @@ pub const ROUTING: Registered<Routing> = Registered {
     factory: Routing {
         balancer: Some(|values, home| Box::new(Conga::of(values, home))),
         chooses_paths: true,
+        settable: &["flowlet_gap", "candidates", "stays"],
         ..Routing::by_switches(Chooser::Balancer, plain_ecmp)
     },
 };
@@ -90,6 +91,10 @@ fn check(values: &Values) -> Result<(), Complaint> {
         return Err(Complaint::new("bits", "write from 1 to 8 bits"));
     }
     flowlets::check(values)
+}
+
+fn candidates(values: &Values) -> u32 {
+    values.count("candidates").try_into().unwrap_or(0)
 }
 
 struct Conga {
@@ -143,7 +148,7 @@ impl Conga {
             from_leaf: FromLeaf::new(values.time("max_age")),
             ticks: (values.text("ageing") == "ticks")
                 .then(|| Ticks { from: None, every: values.time("max_age") }),
-            candidates: values.count("candidates").try_into().unwrap_or(0),
+            candidates: candidates(values),
             stays: values.flag("stays"),
             data_only: values.text("balances") == "data",
             random: home.random,
@@ -216,6 +221,11 @@ impl Conga {
 }
 
 impl Balancer for Conga {
+    fn set(&mut self, values: &Values) {
+        self.flowlets.set_gap(values.time("flowlet_gap"));
+        (self.candidates, self.stays) = (candidates(values), values.flag("stays"));
+    }
+
     fn pass(
         &mut self,
         packet: &Passing,

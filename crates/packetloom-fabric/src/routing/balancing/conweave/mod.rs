@@ -70,6 +70,7 @@ pub const ROUTING: Registered<Routing> = Registered {
     factory: Routing {
         balancer: Some(|values, home| Box::new(ConWeave::of(values, home))),
         chooses_paths: true,
+        settable: &["reply_extra", "path_pause", "flush_extra", "flush_default", "expiry"],
         ..Routing::by_switches(Chooser::Balancer, plain_ecmp)
     },
 };
@@ -97,6 +98,16 @@ struct Settings {
 }
 
 impl Settings {
+    fn of(values: &Values) -> Settings {
+        Settings {
+            reply_extra: values.time("reply_extra"),
+            path_pause: values.time("path_pause"),
+            flush_extra: values.time("flush_extra"),
+            flush_default: values.time("flush_default"),
+            expiry: values.time("expiry"),
+        }
+    }
+
     /// The receiver's switch forgets a flow that is silent for longer.
     fn forgets_after(&self) -> Time {
         // ConWeave's simulator: 2 ms.
@@ -149,13 +160,7 @@ struct ConWeave {
 
 impl ConWeave {
     fn of(values: &Values, home: Home<'_>) -> ConWeave {
-        let settings = Settings {
-            reply_extra: values.time("reply_extra"),
-            path_pause: values.time("path_pause"),
-            flush_extra: values.time("flush_extra"),
-            flush_default: values.time("flush_default"),
-            expiry: values.time("expiry"),
-        };
+        let settings = Settings::of(values);
         let paths = EdgePaths::of(&home);
         let notice_bytes = exact::<u16>(values.bytes("notice"));
         let given = values.optional_time("base_rtt");
@@ -240,6 +245,13 @@ impl Balancer for ConWeave {
 
     fn forget(&mut self, packet: &Passing) {
         self.receiver.drop_last(packet);
+    }
+
+    /// What is armed stays armed, as is what paths are paused for.
+    fn set(&mut self, values: &Values) {
+        let settings = Settings::of(values);
+        self.sender.go_by(settings);
+        self.receiver.go_by(settings);
     }
 
     fn next_at(&self) -> Time {

@@ -87,6 +87,10 @@ impl Receiver {
         }
     }
 
+    pub(super) fn go_by(&mut self, settings: Settings) {
+        self.settings = settings;
+    }
+
     /// A packet comes that is to leave by a port.
     pub(super) fn take(&mut self, packet: &Passing, tag: &Tag, port: u32, actions: &mut Actions) -> Pass {
         self.forget(packet.now);

@@ -62,6 +62,10 @@ impl Sender {
         }
     }
 
+    pub(super) fn go_by(&mut self, settings: Settings) {
+        self.settings = settings;
+    }
+
     /// What was done for flows from here.
     pub(super) fn counts(&self) -> [(&'static str, Count); 4] {
         let Done { probes, answers, tails, reroutes } = self.done;
