@@ -358,6 +358,9 @@ fn the_kept_corpora_are_read_or_refused() {
     let mut read = 0;
     for reader in std::fs::read_dir(corpora).expect("corpora") {
         let reader = reader.expect("a folder").path();
+        if reader.ends_with("library") {
+            continue; // calls, and no files: crates/packetloom-c/tests/corpus.rs
+        }
         for file in std::fs::read_dir(&reader).expect("a corpus") {
             let bytes = std::fs::read(file.expect("a file").path()).expect("a file");
             let name = reader.file_name().and_then(|name| name.to_str()).expect("a name");
