@@ -57,6 +57,8 @@ enum {
     PACKETLOOM_JSON = 1, /* the scenario is JSON, not TOML */
     PACKETLOOM_AUDIT = 2 /* check the invariants of the run, which takes several times as long */
 };
+/* Among them, how many threads simulate, up to 255. Results do not depend on it; docs/network.md says what it gains. */
+#define PACKETLOOM_THREADS(count) ((uint32_t)(count) << 8)
 
 typedef struct {
     uint32_t src;      /* hosts, from 0 */

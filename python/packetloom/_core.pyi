@@ -97,7 +97,9 @@ class Cost:
 class Network:
     """A network that a program drives. Times are whole picoseconds."""
 
-    def __init__(self, text: str, origin: str, format: Literal["toml", "json"], audit: bool) -> None: ...
+    def __init__(
+        self, text: str, origin: str, format: Literal["toml", "json"], audit: bool, threads: int, /
+    ) -> None: ...
     @property
     def hosts(self) -> int: ...
     @property

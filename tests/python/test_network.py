@@ -49,8 +49,8 @@ def test_a_driven_run_has_the_fingerprint_of_the_same_flows_in_a_scenario(tmp_pa
     results = packetloom.run(FABRIC | {"workload": [source]}, progress=False, cache=False)
     fingerprint = results.table("cases")["fingerprint"][0].as_py()
     runs = []
-    for step in (np.inf, 1_000.0):
-        with packetloom.Network(FABRIC, audit=step == np.inf) as network:
+    for step, threads in ((np.inf, 1), (1_000.0, 2)):
+        with packetloom.Network(FABRIC, audit=step == np.inf, threads=threads) as network:
             ids = network.send_many(**flows, tag=np.arange(200) * 3, user=7)
             assert ids.tolist() == list(range(200))
             times: list[float] = []
@@ -206,8 +206,8 @@ def with_values(scenario: dict[str, Any], part: str, values: dict[str, Any]) -> 
 
 
 def fingerprint(scenario: dict[str, Any], *sets: tuple[float, dict[str, Any], Any], step: float = np.inf) -> str:
-    """Of an incast, or of flows across where paths are balanced, with parameters set at times; where a step is given, in
-    calls that go no further."""
+    """Of an incast, or of flows across where paths are balanced, with parameters set at times; where a step is given,
+    in calls that go no further."""
     with packetloom.Network(scenario, audit=True) as network:
         network.send_many(**(ACROSS if "routing" in scenario["scheme"][0] else INCAST))
         for at_ns, parameters, places in sets:
@@ -278,7 +278,7 @@ def test_parameters_are_set_at_some_hosts_and_switches_only() -> None:
 
 def test_what_can_not_be_set_is_told_and_changes_nothing() -> None:
     with packetloom.Network(FABRIC) as network:
-        assert network.settable == {"transport": ["g"], "queue": ["mark_above"]}
+        assert network.settable == {"transport": ["g"], "queue": ["mark_above"], "routing": []}
         assert network.switches == range(8, 9)
         cases: list[tuple[dict[str, Any], dict[str, Any], str]] = [
             ({"transport.gg": 0.5}, {}, "did you mean"),
@@ -328,9 +328,13 @@ def test_a_balancer_is_set_where_it_is() -> None:
     plb = balanced("plb")
     assert fingerprint(plb, (0, {"routing.rounds": 1}, {"switches": []})) != fingerprint(plb)
     assert fingerprint(plb, (0, {"routing.rounds": 1}, {"hosts": []})) == fingerprint(plb)
-    cases = [
+    cases: list[tuple[dict[str, Any], dict[str, Any], str]] = [
         (balanced("letflow"), {"flowlet_key": "flow"}, "unknown parameter that can be set"),
-        (balanced("adaptive"), {"flowlet_gap": "5us"}, 'routing.flowlet_gap: changes nothing here; it needs per = "flow'),
+        (
+            balanced("adaptive"),
+            {"flowlet_gap": "5us"},
+            'routing.flowlet_gap: changes nothing here; it needs per = "flow',
+        ),
         (balanced("adaptive"), {"capacity": "0B"}, "routing.capacity: write the size of a queue"),
         (balanced("hedera"), {"threshold": 0.2}, 'routing: "hedera" has no parameters that can be set'),
     ]

@@ -17,6 +17,7 @@ pub const ABI: u32 = 1;
 
 const JSON: u32 = 1;
 const AUDIT: u32 = 2;
+const THREADS: u32 = 0xff00;
 
 /// `packetloom_message`.
 #[derive(Clone, Copy, Debug, Default)]
@@ -221,9 +222,10 @@ pub unsafe extern "C" fn packetloom_open(
             // SAFETY: the caller's promise.
             false => unsafe { text("directory", directory) }?,
         };
-        check_flags(flags)?;
+        let threads = checked(flags)?;
         let (is_json, audit) = (flags & JSON != 0, flags & AUDIT != 0);
-        let options = Options { source: "scenario", directory: Path::new(directory), is_json, audit };
+        let options =
+            Options { source: "scenario", directory: Path::new(directory), is_json, audit, threads };
         let handle = handles::open_text(scenario, &options)?;
         // SAFETY: the caller's promise.
         unsafe { put(network, handle) };
@@ -241,17 +243,21 @@ pub unsafe extern "C" fn packetloom_open_file(path: *const c_char, flags: u32, n
         needed("network", network)?;
         // SAFETY: the caller's promise.
         let path = unsafe { text("path", path) }?;
-        check_flags(flags)?;
-        let handle = handles::open_file(path, flags & AUDIT != 0)?;
+        let threads = checked(flags)?;
+        let handle = handles::open_file(path, flags & AUDIT != 0, threads)?;
         // SAFETY: the caller's promise.
         unsafe { put(network, handle) };
         Ok(0)
     })
 }
 
-fn check_flags(flags: u32) -> Result<(), Failure> {
-    let unknown = flags & !(JSON | AUDIT);
-    if unknown == 0 { Ok(()) } else { Err(wrong(format!("flags: there is no {unknown:#x}"))) }
+/// How many threads simulate, by the flags.
+fn checked(flags: u32) -> Result<u32, Failure> {
+    let unknown = flags & !(JSON | AUDIT | THREADS);
+    if unknown != 0 {
+        return Err(wrong(format!("flags: there is no {unknown:#x}")));
+    }
+    Ok(((flags & THREADS) >> THREADS.trailing_zeros()).max(1))
 }
 
 /// See the header.

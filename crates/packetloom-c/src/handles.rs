@@ -95,7 +95,7 @@ pub fn open_text(text: &str, options: &Options<'_>) -> Result<u64, Failure> {
 ///
 /// # Errors
 /// What of the file or of the scenario is wrong.
-pub fn open_file(path: &str, audit: bool) -> Result<u64, Failure> {
+pub fn open_file(path: &str, audit: bool, threads: u32) -> Result<u64, Failure> {
     let file = Path::new(path);
     let text =
         packetloom::files::read_text(file, packetloom::files::MOST_SCENARIO_BYTES).map_err(|error| {
@@ -103,7 +103,7 @@ pub fn open_file(path: &str, audit: bool) -> Result<u64, Failure> {
         })?;
     let is_json = file.extension().is_some_and(|extension| extension == "json");
     let directory = file.parent().unwrap_or(Path::new(""));
-    open_text(&text, &Options { source: path, directory, is_json, audit })
+    open_text(&text, &Options { source: path, directory, is_json, audit, threads })
 }
 
 /// Closes a network.

@@ -179,10 +179,11 @@ impl Network {
                 "{MOST_MESSAGES} messages were sent, and no more have numbers"
             )));
         }
-        self.labels.push(Label { tag, user, channel });
+        let label = Label { tag, user, channel };
+        self.labels.push(label);
         let made = self.next_made();
         let is_local = src == dst || bytes == 0;
-        self.messages.insert(id, Pending { made, src, dst, bytes, received: false, sent: false });
+        self.messages.insert(id, Pending { made, src, dst, bytes, label, received: false, sent: false });
         self.open += 1;
         if is_local {
             self.due.push(Reverse(Due { at: start, made, what: What::Local(id) }));
@@ -245,7 +246,7 @@ impl Network {
 
     /// How far a message is at its sender; `None` before it starts and when the sender is done, and of a scheme whose
     /// flows have no such state.
-    pub fn progress(&self, message: u32) -> Option<Progress> {
+    pub fn progress(&mut self, message: u32) -> Option<Progress> {
         let size = self.messages.get(message)?.bytes;
         let state = self.driven.sending(message)?;
         let mss = self.driven.mss_bytes();
@@ -412,9 +413,11 @@ impl Network {
     /// Makes events of all that happened at a moment.
     fn gather(&mut self, at: Time) {
         self.now = at;
-        for (id, done) in std::mem::take(&mut self.ended) {
+        let mut ended = std::mem::take(&mut self.ended);
+        for (id, done) in ended.drain(..) {
             self.note(id, if done == Done::Received { EventKind::Received } else { EventKind::Sent });
         }
+        self.ended = ended;
         while self.due.peek().is_some_and(|Reverse(due)| due.at <= at)
             && let Some(Reverse(Due { made, what, .. })) = self.due.pop()
         {
@@ -428,7 +431,9 @@ impl Network {
                 }
             }
         }
-        self.found.sort_unstable_by_key(|&(made, rank, _)| (made, rank));
+        if self.found.len() > 1 {
+            self.found.sort_unstable_by_key(|&(made, rank, _)| (made, rank));
+        }
         self.ready.extend(self.found.drain(..).map(|(.., event)| event));
     }
 
@@ -444,8 +449,7 @@ impl Network {
                 1
             }
         };
-        let label = self.labels[id as usize];
-        self.found.push((message.made, rank, Event::of(self.now, kind, id, message, label)));
+        self.found.push((message.made, rank, Event::of(self.now, kind, id, message)));
         if message.received && message.sent {
             self.messages.remove(id);
             self.open -= 1;

@@ -77,6 +77,8 @@ pub(crate) struct Pending {
     pub(crate) src: u32,
     pub(crate) dst: u32,
     pub(crate) bytes: u64,
+    /// Once more, so that it need not be sought among those of all messages.
+    pub(crate) label: Label,
     pub(crate) received: bool,
     pub(crate) sent: bool,
 }
@@ -105,9 +107,8 @@ impl Event {
         Event { kind, at, id, user, src: 0, dst: 0, bytes: 0, tag: 0, channel: 0 }
     }
 
-    pub(crate) fn of(at: Time, kind: EventKind, id: u32, message: &Pending, label: Label) -> Event {
-        let Label { tag, user, channel } = label;
-        let Pending { src, dst, bytes, .. } = *message;
+    pub(crate) fn of(at: Time, kind: EventKind, id: u32, message: &Pending) -> Event {
+        let Pending { src, dst, bytes, label: Label { tag, user, channel }, .. } = *message;
         Event { kind, at, id: u64::from(id), user, src, dst, bytes, tag, channel }
     }
 }

@@ -16,11 +16,13 @@ pub struct Options<'a> {
     pub is_json: bool,
     /// Whether the invariants of the run are checked, which takes several times as long.
     pub audit: bool,
+    /// How many threads simulate; results do not depend on it.
+    pub threads: u32,
 }
 
 impl Default for Options<'_> {
     fn default() -> Self {
-        Options { source: "scenario", directory: Path::new(""), is_json: false, audit: false }
+        Options { source: "scenario", directory: Path::new(""), is_json: false, audit: false, threads: 1 }
     }
 }
 
@@ -29,11 +31,11 @@ impl Default for Options<'_> {
 /// # Errors
 /// What of the scenario is wrong, with its line.
 pub fn open(text: &str, options: &Options<'_>) -> Result<Network, Error> {
-    let Options { source, directory, is_json, audit } = *options;
+    let Options { source, directory, is_json, audit, threads } = *options;
     let scenario = Scenario::without_traffic(text, source, directory, is_json)
         .map_err(|problems| Error::Scenario(problems.to_string()))?;
     let case = only_case(&scenario, source)?;
-    let driven = Driven::new(case.clone(), audit)
+    let driven = Driven::new(case.clone(), audit, threads)
         .map_err(|complaint| Error::Scenario(scenario.locate(&case, &complaint).to_string()))?;
     Ok(Network::new(driven))
 }

@@ -58,7 +58,11 @@ fn scenario(scheme: &str) -> Outcome {
 }
 
 fn network(scheme: &str, audit: bool) -> Network {
-    let options = Options { audit, ..Options::default() };
+    of_threads(scheme, audit, 1)
+}
+
+fn of_threads(scheme: &str, audit: bool, threads: u32) -> Network {
+    let options = Options { audit, threads, ..Options::default() };
     open(&format!("{TOPOLOGY}{scheme}"), &options).unwrap_or_else(|error| panic!("{error}"))
 }
 
@@ -109,8 +113,9 @@ fn a_driven_run_has_the_bits_of_the_same_flows_in_a_scenario() {
         let whole = scenario(scheme);
         let flows: Vec<Flow> = whole.flows.iter().map(|row| row.flow).collect();
         let mut first: Option<Vec<Event>> = None;
-        for (step, audit) in [(Time::NEVER, true), (Time::from_us(1), false), (Time(777_777), false)] {
-            let mut network = network(scheme, audit);
+        let runs = [(Time::NEVER, true, 1), (Time::from_us(1), false, 1), (Time(777_777), true, 2)];
+        for (step, audit, threads) in runs {
+            let mut network = of_threads(scheme, audit, threads);
             for flow in &flows {
                 network.send(&message(flow, Time::ZERO)).expect("a sound message");
             }
@@ -120,8 +125,8 @@ fn a_driven_run_has_the_bits_of_the_same_flows_in_a_scenario() {
             assert_alike(&whole, &network.finish().expect("a sound run").outcome, name);
             assert_eq!(*first.get_or_insert_with(|| events.clone()), events, "{name} in steps of {step}");
         }
-        for step in [Time::NEVER, Time::from_us(1)] {
-            let mut network = network(scheme, false);
+        for (step, threads) in [(Time::NEVER, 2), (Time::from_us(1), 1)] {
+            let mut network = of_threads(scheme, false, threads);
             for flow in &flows {
                 network.timer(flow.start, u64::from(flow.id)).expect("a time to come");
             }

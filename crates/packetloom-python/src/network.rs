@@ -74,10 +74,17 @@ type Sender = (u64, u64, f64, f64, f64, u32);
 #[pymethods]
 impl Network {
     #[new]
-    fn new(py: Python<'_>, text: &str, origin: &str, format: &str, audit: bool) -> PyResult<Network> {
+    fn new(
+        py: Python<'_>,
+        text: &str,
+        origin: &str,
+        format: &str,
+        audit: bool,
+        threads: u32,
+    ) -> PyResult<Network> {
         let directory = Path::new(origin).parent().unwrap_or(Path::new(""));
         let source = if origin.is_empty() { "scenario" } else { origin };
-        let options = Options { source, directory, is_json: format == "json", audit };
+        let options = Options { source, directory, is_json: format == "json", audit, threads };
         let (wall, cpu) = (Instant::now(), ThreadTime::now());
         let core = py.detach(|| open(text, &options)).map_err(error)?;
         Ok(Network(Mutex::new(Some(Running { core, cpu: cpu.elapsed(), wall: wall.elapsed() }))))

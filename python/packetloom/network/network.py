@@ -150,16 +150,23 @@ class Network:
     """
 
     def __init__(
-        self, scenario: str | Path | Mapping[str, Any], *, audit: bool = False, seed: int | None = None
+        self,
+        scenario: str | Path | Mapping[str, Any],
+        *,
+        audit: bool = False,
+        seed: int | None = None,
+        threads: int = 1,
     ) -> None:
         """Opens it; with `audit` the invariants of the run are checked, which takes several times as long. `seed` takes
-        the place of the scenario's."""
+        the place of the scenario's. Results do not depend on how many `threads` simulate."""
         text, origin, format = _source(scenario)
         if seed is not None:
             from packetloom.scenario.overrides import override
 
             text = override(text, format, [f"run.seeds=[{arguments.whole('seed', seed, 0, 2**53)}]"])
-        self._core = _core.Network(text, origin, format, arguments.flag("audit", audit))
+        self._core = _core.Network(
+            text, origin, format, arguments.flag("audit", audit), arguments.whole("threads", threads, 1, 255)
+        )
 
     @property
     def hosts(self) -> int:
@@ -301,7 +308,7 @@ class Network:
             if not dot or section not in by_section or not isinstance(value, str | int | float | np.number):
                 known = "transport.NAME, queue.NAME or routing.NAME"
                 raise ArgumentError(f"{key}={value!r}: write {known}, with a text or a number")
-            by_section[section].append((name, value if isinstance(value, str) else repr(_plain_number(value))))
+            by_section[section].append((name, value if isinstance(value, str) else _number_text(value)))
         at_hosts = range(self.hosts) if hosts is None else whole("hosts", hosts, np.size(hosts), np.uint32).tolist()
         at_switches = (
             self.switches if switches is None else whole("switches", switches, np.size(switches), np.uint32).tolist()
@@ -358,11 +365,13 @@ def _source(scenario: str | Path | Mapping[str, Any]) -> tuple[str, str, Literal
     return text, str(path), "json" if path.suffix == ".json" else "toml"
 
 
-def _plain_number(value: float | np.number) -> float:
-    """A number as Python has it: whole if it is of a whole type."""
+def _number_text(value: float | np.number) -> str:
+    """A number or a flag as a scenario has it: whole if it is of a whole type."""
+    if isinstance(value, bool):
+        return str(value).lower()
     if isinstance(value, np.integer):
-        return int(value)
-    return float(value) if isinstance(value, np.number) else value
+        return repr(int(value))
+    return repr(float(value) if isinstance(value, np.number) else value)
 
 
 def _until(until_ns: float) -> int:

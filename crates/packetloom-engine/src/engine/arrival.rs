@@ -49,11 +49,22 @@ impl Arrival {
         self.order >> LINK_BITS == other.order >> LINK_BITS
     }
 
+    /// Whether it arrives before another one at its node.
+    #[inline]
+    pub(super) fn is_before(&self, other: Arrival) -> bool {
+        self.order < other.order
+    }
+
     /// The link that it comes by, among those of the node.
     #[inline]
     pub(super) fn link(&self, window_start: Time) -> u32 {
         ((self.order ^ turn(self.at(window_start))) & ((1 << LINK_BITS) - 1)) as u32
     }
+}
+
+/// Puts arrivals at several nodes in order of time; of one moment, those of a node together, as they are in order there.
+pub(super) fn sort_by_time(arrivals: &mut [Arrival]) {
+    arrivals.sort_unstable_by_key(|arrival| (arrival.order >> LINK_BITS, arrival.node, arrival.order));
 }
 
 /// Where more arrive at a node in a window, one that is out of order may have far to go.

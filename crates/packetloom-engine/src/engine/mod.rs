@@ -19,6 +19,7 @@ mod endpoint;
 mod flow_samples;
 mod host;
 mod inspection;
+mod lane;
 mod link_table;
 mod log;
 mod nics;
@@ -51,7 +52,6 @@ pub use sending::Sending;
 
 use crate::fault::Faults;
 use crate::flow::{Flow, FlowId, HostId};
-use crate::narrow::narrow;
 use crate::packet::Packet;
 use crate::queue::{CLASSES, PauseRecord};
 use crate::record::{Captured, QueueRecorder, Reordering, Segment, SentRecorder};
@@ -62,7 +62,7 @@ use crate::units::Time;
 use crate::workload::job::{Round, Span, Walker};
 use crate::workload::{Start, Workload};
 use assembly::Assembly;
-use driven::Driven;
+use driven::{Driven, Nodes};
 use partition::Partition;
 use shard::Shard;
 use std::collections::{BTreeMap, BTreeSet};
@@ -164,7 +164,7 @@ pub trait AnyEngine: Send {
 
     /// Instead of [`AnyEngine::run`], for who has flows start as others end: goes on until flows end, a window is over,
     /// or all happened up to `until`. Nothing happens at `max_time` or after. The log has what happened since it was last
-    /// emptied. Only for an engine of one thread.
+    /// emptied.
     fn step(&mut self, until: Time, max_time: Time, log: &mut Log) -> Step;
 
     /// Has a flow start in a run that goes on step by step, at the moment of the last step or later.
@@ -307,6 +307,11 @@ impl<'t, H: Copy + Default, A: PortAgent<H>> Engine<'t, H, A> {
         self.shards.iter().map(Shard::view).collect()
     }
 
+    /// What was done so far, but for departures from buffers.
+    fn done(&self) -> Tally {
+        self.shards.iter().fold(Tally::default(), |sum, shard| sum + shard.tally)
+    }
+
     fn shard_of(&mut self, host: HostId) -> &mut Shard<'t, H, A> {
         &mut self.shards[self.partition.places[host as usize].0 as usize]
     }
@@ -347,18 +352,23 @@ impl<H: Copy + Default + std::fmt::Debug + Send + 'static, A: PortAgent<H>> AnyE
     }
 
     fn step(&mut self, until: Time, max_time: Time, log: &mut Log) -> Step {
-        debug_assert_eq!(self.shards.len(), 1, "who drives an engine drives one thread");
-        let (step, end) = self.driven.step(&mut self.shards[0], (until, max_time), log);
+        let nodes = Nodes { shards: &mut self.shards, places: &self.partition.places };
+        let (step, end) = self.driven.step(nodes, (until, max_time), log);
         self.now = end.unwrap_or(self.now);
-        step
+        match step {
+            Step::WindowOver(_) => Step::WindowOver(self.done()),
+            step => step,
+        }
     }
 
     fn add_flow(&mut self, flow: Flow) {
-        self.driven.add_flow(&mut self.shards[0], flow);
+        let nodes = Nodes { shards: &mut self.shards, places: &self.partition.places };
+        self.driven.add_flow(nodes, flow);
     }
 
     fn cut(&mut self, end: Time, log: &mut Log) {
-        self.driven.cut(&mut self.shards[0], end, log);
+        let nodes = Nodes { shards: &mut self.shards, places: &self.partition.places };
+        self.driven.cut(nodes, end, log);
         self.now = self.now.max(end);
     }
 
@@ -373,12 +383,12 @@ impl<H: Copy + Default + std::fmt::Debug + Send + 'static, A: PortAgent<H>> AnyE
     }
 
     fn mark_by(&mut self, rules: Vec<(u32, Discipline)>) {
-        self.driven.mark_by(&mut self.shards[0], rules);
+        self.driven.mark_by(&mut self.shards, rules);
     }
 
     fn balance_by(&mut self, switch: u32, values: &Values) {
-        let place = self.partition.places[switch as usize].1 - narrow::<u32>(self.shards[0].hosts.len());
-        self.driven.balance_by(&mut self.shards[0], place, values.clone());
+        let place = self.partition.places[switch as usize];
+        self.driven.balance_by(&mut self.shards, place, values.clone());
     }
 
     fn choose_by(&mut self, host: HostId, values: &Values) {
@@ -404,7 +414,7 @@ impl<H: Copy + Default + std::fmt::Debug + Send + 'static, A: PortAgent<H>> AnyE
     }
 
     fn helpers_took(&self) -> Duration {
-        self.helpers_took
+        self.helpers_took + self.driven.helpers_took()
     }
 
     fn window_costs(&self) -> WindowCosts {

@@ -176,6 +176,12 @@ impl<H: Copy + Default, A: PortAgent<H>> Shard<'_, H, A> {
         }
     }
 
+    /// Gives the switches with something due their turns: the nth and following of the nodes that have.
+    pub(super) fn run_switches(&mut self, first: usize, window: Window, log: &mut Log) {
+        self.due.pass(first);
+        self.run_nodes(first, window, log);
+    }
+
     /// Puts back what arrives at switches, the nth and following of the nodes with something due, when a window is cut
     /// short or later.
     pub(super) fn cut_switches(&mut self, first: usize, window: Window) {
@@ -270,7 +276,7 @@ impl<H: Copy + Default, A: PortAgent<H>> Shard<'_, H, A> {
 /// Prefetches what nodes will read when packets arrive, so that large networks do not wait for memory: first the
 /// packets and the hosts, then the flows' states, and last what these point to.
 #[inline(never)]
-fn prepare<H: Copy + Default, A: PortAgent<H>>(
+pub(super) fn prepare<H: Copy + Default, A: PortAgent<H>>(
     [soon, near, far]: [&[Arrival]; 3],
     hosts: &[Host<H, A>],
     transports: &dyn Transports<H, A>,

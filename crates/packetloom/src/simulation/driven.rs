@@ -5,7 +5,7 @@ use super::packets::{End, Finish, Parts, Ran, awaits, is_unfinished, refusal};
 use super::{Outcome, Setting, Simulation, is_fluid};
 use crate::audit::{Audit, Violation, check_rows};
 use crate::central;
-use crate::engine::{AnyEngine, Log, PortCounters, Sending, Step, Tally, at_switches};
+use crate::engine::{AnyEngine, Event, Log, PortCounters, Sending, Step, Tally, at_switches};
 use crate::flow::{Flow, FlowId, HostId, MOST_PACKETS};
 use crate::measure::Collector;
 use crate::queue;
@@ -19,6 +19,9 @@ use crate::units::Time;
 use crate::workload::{Done, Workload};
 use std::collections::BTreeMap;
 use std::fmt;
+
+/// Rows are updated for so many events at once.
+const MANY: usize = 512;
 
 /// How far a driven case came.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -60,6 +63,9 @@ pub struct Driven {
     stall: StallWatch,
     cycles: CycleWatch,
     log: Log,
+    /// How many of its events the caller knows of. Rows are updated later, for many events at once, as each waits for
+    /// memory.
+    noted: usize,
     /// How many flows were added that the case waits for.
     added: u64,
     /// No host has done anything after this, and none will do anything before it.
@@ -103,15 +109,17 @@ pub struct SwitchPort {
 }
 
 impl Driven {
-    /// Builds the network of a case that has no traffic.
+    /// Builds the network of a case that has no traffic, for so many threads; results do not depend on these.
     ///
     /// # Errors
     /// What of the case can't be simulated, by its key in the scenario.
-    pub fn new(case: Case, is_audited: bool) -> Result<Driven, Complaint> {
+    pub fn new(case: Case, is_audited: bool, threads: u32) -> Result<Driven, Complaint> {
         check(&case)?;
         let nothing = |_: &Case, _: &_| Ok(Workload::of_flows(Vec::new()));
         let Simulation { setting, workload, .. } = Simulation::with(case, nothing)?;
-        Driven::of(Setting { is_audited, ..setting }, workload)
+        // No tier of nodes is shared out to more threads than there are hosts.
+        let threads = threads.clamp(1, setting.topology.hosts);
+        Driven::of(Setting { is_audited, threads, ..setting }, workload)
     }
 
     /// Builds a network whose flows a caller adds, whatever the workload has start by itself.
@@ -131,6 +139,7 @@ impl Driven {
             stall: StallWatch::new(setting.faults.last_change()),
             cycles: CycleWatch::new(queue::may_deadlock(&parts.queue)),
             log: Log::default(),
+            noted: 0,
             added: 0,
             now: Time::ZERO,
             max_time: setting.max_time().min(Time::LATEST),
@@ -210,7 +219,15 @@ impl Driven {
     }
 
     /// Whether flows are awaited that went by the clock, or will.
-    pub(super) fn awaits_clock(&self) -> bool {
+    ///
+    /// # Errors
+    /// Why the run is worth nothing.
+    pub(super) fn awaits_clock(&mut self) -> Result<bool, Failure> {
+        self.read()?;
+        Ok(self.is_clock_awaited())
+    }
+
+    fn is_clock_awaited(&self) -> bool {
         self.workload.has_foreground_left() || self.collector.finished() < self.added
     }
 
@@ -221,7 +238,7 @@ impl Driven {
     pub fn advance(&mut self, until: Time, ended: &mut Vec<(FlowId, Done)>) -> Result<Moment, Failure> {
         loop {
             let step = self.engine.step(until, self.max_time, &mut self.log);
-            self.read(|flow, done| ended.push((flow, done)))?;
+            self.note(ended)?;
             match step {
                 Step::Ended(at) => {
                     self.now = at;
@@ -233,12 +250,14 @@ impl Driven {
                 }
                 Step::WindowOver(tally) => {
                     self.now = self.now.max(self.engine.now());
+                    self.read()?;
                     if let Some(message) = self.after_window(tally)? {
                         self.stalled = Some(message.clone());
                         return Ok(Moment::Stalled(message));
                     }
                 }
                 Step::Idle => {
+                    self.read()?;
                     self.stalled =
                         self.collector.has_open().then(|| self.message("nothing is left to happen"));
                     return Ok(Moment::Idle(self.stalled.clone()));
@@ -362,7 +381,8 @@ impl Driven {
     }
 
     /// The state of a flow at its sender at the present time; `None` before it starts, and when its sender is done.
-    pub fn sending(&self, flow: FlowId) -> Option<Sending> {
+    pub fn sending(&mut self, flow: FlowId) -> Option<Sending> {
+        self.read().ok()?;
         let src = self.collector.open(flow)?.src;
         self.engine.sending(src, flow, self.now)
     }
@@ -382,6 +402,8 @@ impl Driven {
 
     /// The same, whether it is worth something or not.
     pub(super) fn conclude(mut self) -> Outcome {
+        // Why it failed, if it did, is known below.
+        let _: Result<(), Failure> = self.read();
         let is_over = self.collector.finished() == self.added;
         let is_broken = self.violation.is_some() || self.collector.refused().is_some();
         let finish = match (is_broken, is_over) {
@@ -444,12 +466,12 @@ impl Driven {
                     self.after_window(tally)?;
                     // What is left of a window that this cuts short must not be processed again.
                     if self.engine.now() >= self.max_time {
-                        self.read(|_, _| {})?;
+                        self.read()?;
                         return Ok(finish);
                     }
                 }
             }
-            self.read(|_, _| {})?;
+            self.read()?;
         }
     }
 
@@ -465,19 +487,28 @@ impl Driven {
         } else {
             self.engine.cut(end, &mut self.log);
         }
-        self.read(|_, _| {})?;
+        self.read()?;
         Ok(None)
     }
 
+    /// Notes which flows have ended since the last time, and at which of their hosts.
+    fn note(&mut self, ended: &mut Vec<(FlowId, Done)>) -> Result<(), Failure> {
+        let news = &self.log.events[self.noted..];
+        ended.extend(news.iter().filter_map(|event| event.done()));
+        let is_refused = news.iter().any(|event| matches!(event, Event::Refused { .. }));
+        self.noted = self.log.events.len();
+        if is_refused || self.noted >= MANY { self.read() } else { Ok(()) }
+    }
+
     /// Reads what happened.
-    fn read(&mut self, mut ended: impl FnMut(FlowId, Done)) -> Result<(), Failure> {
+    fn read(&mut self) -> Result<(), Failure> {
         if self.log.events.is_empty() {
             return Ok(());
         }
+        self.noted = 0;
         if let Some(audit) = &mut self.audit {
             audit.record(&self.log.events);
         }
-        self.log.events.iter().filter_map(|event| event.done()).for_each(|(flow, done)| ended(flow, done));
         self.collector.read(&mut self.log, &self.setting.topology);
         let Some((at, flow, error)) = self.collector.refused() else { return Ok(()) };
         let pair = self.collector.pair(flow).unwrap_or_default();

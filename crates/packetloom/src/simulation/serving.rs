@@ -109,7 +109,7 @@ fn drive(driven: &mut Driven, cluster: &mut Cluster<'_>, monitor: &Monitor) -> R
     let last = Time(driven.max_time().as_ps().saturating_sub(1));
     let (mut ended, mut received, mut sent) = (Vec::new(), Vec::new(), Vec::new());
     let has_others = driven.next_by_clock() != Time::NEVER;
-    while cluster.over() < cluster.all() || has_others && driven.awaits_clock() {
+    while cluster.over() < cluster.all() || has_others && driven.awaits_clock()? {
         let done = f64::from(cluster.over()) / f64::from(cluster.all());
         if !monitor.report(driven.packet_hops(), done, driven.now()) {
             return Ok(());
