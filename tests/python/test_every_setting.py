@@ -358,6 +358,7 @@ ALSO: dict[str, tuple[dict[str, Json], list[Json] | None]] = {
         {"topology.servers": 16, "topology.accelerators": 1, "workload.0.arrivals.size": "1KB", "own.mode": "tuner"},
         [False],
     ),
+    "topology/leaf-spine.oversubscription": ({"own.spines": None}, [1, 3]),
     "topology/rail-optimised.reduction": (
         {
             "own.scale_up": {"rate": "100Gbps", "delay": "0.2us"},

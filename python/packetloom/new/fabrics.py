@@ -26,11 +26,10 @@ class Fabric:
     links: Callable[[float], Mapping[str, Value]] = field(default=lambda _: {})
 
 
-def _by_spines(ratio: float) -> tuple[str, Value]:
-    spines = 4 / ratio
-    if spines != int(spines):
+def _of_four(ratio: float) -> tuple[str, Value]:
+    if 4 / ratio != int(4 / ratio):
         raise PacketloomError(f"--oversubscription {ratio:g}: four hosts a leaf have 4, 2 or 1 spines; write 1, 2 or 4")
-    return "spines", int(spines)
+    return "oversubscription", ratio
 
 
 def _rate(gbps: float) -> str:
@@ -38,7 +37,7 @@ def _rate(gbps: float) -> str:
 
 
 FABRICS: dict[str, Fabric] = {
-    "leaf-spine": Fabric({"spines": 4, "leaves": 4, "hosts_per_leaf": 4}, 8, ("leaf0", "spine0"), _by_spines),
+    "leaf-spine": Fabric({"spines": 4, "leaves": 4, "hosts_per_leaf": 4}, 8, ("leaf0", "spine0"), _of_four),
     "fat-tree": Fabric({"k": 4}, 4, ("edge0", "aggregation0")),
     "rack": Fabric({"hosts": 16}, 16),
     # The bottleneck is four links of hosts: half of what the hosts of one side can send.
@@ -100,7 +99,7 @@ def oversubscribed(name: str, ratios: Sequence[float]) -> dict[str, Value]:
         known = ", ".join(one for one, fabric in FABRICS.items() if fabric.oversubscribed)
         raise PacketloomError(f"--oversubscription: {name} has none to set; these have: {known}")
     pairs = [how(ratio) for ratio in ratios]
-    values = [value for _, value in pairs]
+    values = [int(value) if value == int(value) else value for _, value in pairs]
     return {pairs[0][0]: values if len(values) > 1 else values[0]}
 
 

@@ -117,6 +117,7 @@ def _topology(answers: Answers) -> str:
         return "\n".join([*lines, f"file = {_value(file)}"]) + "\n"
     sizes = dict(fabric.sizes)
     if answers.oversubscription:
+        sizes.pop("spines", None)  # which follow
         sizes |= fabrics.oversubscribed(answers.fabric, answers.oversubscription)
     for name, size in sizes.items():
         doc = choices.doc_of_key("topology", kind, name)
