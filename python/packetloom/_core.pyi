@@ -47,6 +47,12 @@ class Case:
     def facts(self) -> tuple[list[str], list[str], list[str]]:
         """What the network comes to; what the case's traffic does, a line for each source; and what is not in the
         scenario but follows for the case's scheme: marking thresholds of other rates."""
+
+    @property
+    def round_trips(self) -> tuple[list[tuple[int, float, float]], int] | None:
+        """On an empty network: of a header alone and of a full packet the bytes, the shortest and the longest time to
+        its answer in ns; and the answer's bytes. None where no packet is answered, or hosts are too many."""
+
     def flow_cost(self) -> tuple[float, float, float, int] | None:
         """Flows, processor seconds, bytes of memory and operations of a case whose jobs have no packets; None of any
         other."""

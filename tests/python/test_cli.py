@@ -139,7 +139,8 @@ def test_check_tells_cases_and_facts(scenario: Path) -> None:
     done = packetloom("check", scenario, "--set", "run.loads=[0.5, 1.2]")
     assert done.returncode == 0
     assert "8 cases, no mistakes" in done.stdout
-    assert "load 0.5: random pairs" in done.stdout
+    assert "traffic: random pairs" in done.stdout
+    assert "load 0.5: " in done.stdout
     assert "flows/s" in done.stdout
     assert "warning:" in done.stdout
     assert "1.2" in done.stdout
@@ -149,8 +150,9 @@ def test_check_tells_what_networks_come_to() -> None:
     example = Path(__file__).parents[2] / "examples" / "rails.toml"
     said = " ".join(packetloom("check", example).stdout.split())
     for expected in (
-        "network (topology.oversubscription 1): 64 hosts; switches by tier: 8 rail, 8 spine, 16 scale-up",
-        "network (topology.oversubscription 4): 64 hosts; switches by tier: 8 rail, 2 spine, 16 scale-up",
+        "network: 64 hosts",
+        "network (topology.oversubscription 1:1): switches by tier: 8 rail, 8 spine, 16 scale-up",
+        "network (topology.oversubscription 4:1): switches by tier: 8 rail, 2 spine, 16 scale-up",
         # 32 hosts; then four rail switches with two uplinks each.
         "bisection bandwidth 3200Gbps each way, between the first half of the hosts and the others; oversubscription 1",
         "bisection bandwidth 800Gbps each way, between the first half of the hosts and the others; oversubscription 4",

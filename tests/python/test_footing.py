@@ -10,7 +10,8 @@ import packetloom
 from packetloom.cli.catalogue import print_explanation
 from packetloom.report.report import write_report
 from packetloom.scenario import confounders
-from packetloom.scenario.plan import facts, plan_from_text, read_plan
+from packetloom.scenario.facts import facts
+from packetloom.scenario.plan import plan_from_text, read_plan
 
 pytestmark = pytest.mark.unaudited
 

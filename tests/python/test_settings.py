@@ -15,7 +15,8 @@ from packetloom.cli.exit_codes import MISTAKE
 from packetloom.cli.main import main
 from packetloom.errors import ScenarioError
 from packetloom.scenario import confounders
-from packetloom.scenario.plan import doubts, read_plan
+from packetloom.scenario.facts import doubts
+from packetloom.scenario.plan import read_plan
 
 ECN = 'queue = { kind = "ecn", capacity = "225KB" }'
 

@@ -2,6 +2,7 @@
 
 use crate::ScenarioError;
 use packetloom::simulation::{self, Settling};
+use packetloom::units::Time;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use serde_json::Value as Json;
@@ -123,6 +124,7 @@ struct Outlook {
     of_network: Vec<String>,
     of_traffic: Vec<String>,
     of_scheme: Vec<String>,
+    round_trips: Option<simulation::RoundTrips>,
     doubts: Vec<String>,
     flows_to_be_steady: Option<(f64, f64, f64)>,
     is_overloaded: bool,
@@ -140,6 +142,7 @@ impl Outlook {
                 .chain(settling.iter().flat_map(Settling::facts))
                 .collect(),
             of_scheme: built.scheme_facts(),
+            round_trips: built.round_trips(),
             doubts: doubts.map(|doubt| format!("{}: {}", doubt.key, doubt.message)).collect(),
             flows_to_be_steady: settling.as_ref().and_then(|settling| {
                 settling.needed_flows().map(|(least, with_room)| (least, with_room, settling.slowest_s()))
@@ -237,6 +240,17 @@ impl Case {
     fn facts(&self) -> PyResult<(Vec<String>, Vec<String>, Vec<String>)> {
         let Outlook { of_network, of_traffic, of_scheme, .. } = self.outlook()?;
         Ok((of_network.clone(), of_traffic.clone(), of_scheme.clone()))
+    }
+
+    /// How long packets take to their answer on an empty network: of a header alone and of a full packet the bytes, the
+    /// shortest and the longest nanoseconds; and the bytes of an answer. Nothing where no packet is answered, or hosts are
+    /// too many.
+    #[getter]
+    #[expect(clippy::type_complexity, reason = "a tuple for Python")]
+    fn round_trips(&self) -> PyResult<Option<([(u64, f64, f64); 2], u16)>> {
+        let told = |(bytes, least, most): (u64, Time, Time)| (bytes, least.as_ns_f64(), most.as_ns_f64());
+        let found = self.outlook()?.round_trips;
+        Ok(found.map(|found| (found.of_packets.map(told), found.answer_bytes)))
     }
 
     /// Flows, and data packets times links, of what the case has the network carry; nothing where that depends on how

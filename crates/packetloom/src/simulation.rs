@@ -73,7 +73,8 @@ use flow_rung::measured::{self, Measured};
 use flow_rung::run_flows;
 use links::run_links;
 use monitor::Goal;
-use network_facts::network_facts;
+pub use network_facts::RoundTrips;
+use network_facts::{network_facts, round_trips};
 use planned::run_central;
 use preset_fact::preset_fact;
 use rank_faults::rank_faults;
@@ -329,11 +330,16 @@ impl Simulation {
         facts
     }
 
-    /// What the network comes to: its switches, cables and capacity, and how long packets take across it.
+    /// What the network comes to: its switches, cables and capacity.
     pub fn network_facts(&self) -> Vec<String> {
+        network_facts(&self.setting.topology)
+    }
+
+    /// How long the scheme's packets take across it and back; nothing where no packet is answered, or hosts are too many.
+    pub fn round_trips(&self) -> Option<RoundTrips> {
         let transport = self.setting.case.scheme.component("transport");
         let is_answered = !central::is_central(&transport.kind);
-        network_facts(&self.setting.topology, is_answered.then(|| PacketFormat::of(&transport)))
+        is_answered.then(|| round_trips(&self.setting.topology, PacketFormat::of(&transport))).flatten()
     }
 
     /// The transport's parameters, with what it has worked out of how large flows are.

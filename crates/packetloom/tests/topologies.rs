@@ -184,9 +184,13 @@ fn what_knows_of_one_link_or_of_nics_only_is_refused() {
     }
 }
 
-fn facts(topology: &str) -> Vec<String> {
+fn simulation(topology: &str) -> Simulation {
     let case = cases(&text(topology, &between(0, 3), FIFO, "flows = 1")).remove(0);
-    Simulation::new(case).expect("a sound case").network_facts()
+    Simulation::new(case).expect("a sound case")
+}
+
+fn facts(topology: &str) -> Vec<String> {
+    simulation(topology).network_facts()
 }
 
 /// What `packetloom check` prints, each figure worked out by hand; links have 10 Gb/s and 0.4 us.
@@ -198,9 +202,11 @@ fn a_network_says_what_it_comes_to() {
         "16 hosts; switches by tier: 16 rail, 4 spine, 4 scale-up",
         "80 cables: 32 between host and rail at 10Gbps, 16 between host and scale-up at 100Gbps, 32 between rail and spine at 10Gbps",
         "bisection bandwidth 160Gbps each way, between the first half of the hosts and the others; oversubscription 1, at each rail 1",
-        "base RTT 812.8ns to 3.456us for a packet of 40 B, 1.0464us to 8.128us for a packet of 1500 B, with an answer of 40 B",
     ];
     assert_eq!(facts(SCALE_UP), rails);
+    let found = simulation(SCALE_UP).round_trips().expect("packets are answered");
+    let of_packets = [(40, Time(812_800), Time(3_456_000)), (1500, Time(1_046_400), Time(8_128_000))];
+    assert_eq!((found.of_packets, found.answer_bytes), (of_packets, 40));
     // Half of four leaves has two uplinks each.
     let clos = &facts(CLOS)[2];
     let expected = "bisection bandwidth 40Gbps each way, between the first half of the hosts and the others; oversubscription 2, at each leaf 2, at each aggregation 1";

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 from packetloom.campaign.forecast import Forecast, forecast, told
 from packetloom.scenario import confounders
+from packetloom.scenario.facts import doubts, facts
 from packetloom.scenario.override_texts import Overrides
-from packetloom.scenario.plan import Plan, ScenarioSource, doubts, facts, read_plan
+from packetloom.scenario.plan import Plan, ScenarioSource, read_plan
 from packetloom.scenario.run_lengths import first_round, said_of_more
 
 

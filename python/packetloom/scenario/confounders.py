@@ -22,7 +22,14 @@ class Unequal:
     @property
     def said(self) -> str:
         """The thing and its values, on a line."""
-        return f"{self.what}: {', '.join(f'{scheme} {value}' for scheme, value in self.values)}"
+        schemes: dict[str, list[str]] = {}
+        for scheme, value in self.values:
+            schemes.setdefault(value, []).append(scheme)
+        return f"{self.what}: {', '.join(f'{_listed(alike)} {value}' for value, alike in schemes.items())}"
+
+
+def _listed(schemes: Sequence[str]) -> str:
+    return " and ".join(filter(None, [", ".join(schemes[:-1]), schemes[-1]]))
 
 
 def unequal(cases: Iterable[_core.Case]) -> list[Unequal]:

@@ -114,7 +114,7 @@ impl fmt::Display for SourceFacts {
             write!(f, "; {rate:.1} flows/s")?;
         }
         if let Some(load) = self.load {
-            write!(f, ", load {load:.3}")?;
+            write!(f, "; load {load:.3}")?;
         }
         match self.flows {
             Some(flows) => write!(f, "; {flows} flows"),

@@ -12,12 +12,11 @@ use std::collections::BTreeMap;
 /// Between more pairs of hosts round-trip times are not compared.
 const MOST_PAIRS: usize = 1_000_000;
 
-/// Lines about a network, with packets of a format if there are any.
-pub(super) fn network_facts(topology: &Topology, format: Option<PacketFormat>) -> Vec<String> {
+/// Lines about a network.
+pub(super) fn network_facts(topology: &Topology) -> Vec<String> {
     let mut lines = vec![nodes(topology), cables(topology)];
     lines.extend(topology.bisection().map(|bisection| capacity(topology, bisection)));
     lines.extend(bottleneck(topology));
-    lines.extend(format.and_then(|format| round_trips(topology, format)));
     lines
 }
 
@@ -102,11 +101,20 @@ fn bottleneck(topology: &Topology) -> Option<String> {
     ))
 }
 
-fn round_trips(topology: &Topology, format: PacketFormat) -> Option<String> {
+/// The times of packets to their answers on an empty network.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RoundTrips {
+    /// Of a header alone and of a full packet: bytes, the shortest and the longest time.
+    pub of_packets: [(u64, Time, Time); 2],
+    /// Bytes of an answer.
+    pub answer_bytes: u16,
+}
+
+/// Those of packets of a format.
+pub(super) fn round_trips(topology: &Topology, format: PacketFormat) -> Option<RoundTrips> {
     let (header, full) = (format.data.header_bytes.max(1), format.data.mss_bytes + format.data.header_bytes);
-    let found = base_rtts(topology, [header, full], format.ack_bytes)?;
-    let texts = found.map(|(bytes, least, most)| format!("{least} to {most} for a packet of {bytes} B"));
-    Some(format!("base RTT {}, with an answer of {} B", texts.join(", "), format.ack_bytes))
+    let of_packets = base_rtts(topology, [header, full], format.ack_bytes)?;
+    Some(RoundTrips { of_packets, answer_bytes: format.ack_bytes })
 }
 
 /// For packets of these sizes the shortest and the longest time to their answer without queues; not of networks with too

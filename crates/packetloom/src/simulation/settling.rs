@@ -14,7 +14,7 @@ use crate::scenario::Case;
 use crate::spec::{Complaint, Value, Values};
 use crate::topology::Topology;
 use crate::topology::hops;
-use crate::units::{Rate, Time};
+use crate::units::{Rate, Time, seconds_said};
 use crate::workload::{Environment, Workload};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -167,17 +167,18 @@ impl Settling {
     pub fn facts(&self) -> Vec<String> {
         let mut parts = Vec::new();
         if let Some((lasts, flows)) = self.arrivals {
-            parts.push(format!("arrivals last about {} ({flows:.0} flows)", seconds(lasts)));
+            parts.push(format!("arrivals last about {} ({flows:.0} flows)", seconds_said(lasts)));
         }
         parts.push(format!(
             "the largest flow, {} B, takes {} alone",
             self.largest_bytes,
-            seconds(self.largest)
+            seconds_said(self.largest)
         ));
-        if self.constant.is_finite() {
-            parts.push(format!("queues settle in about {}", seconds(self.constant)));
+        if self.constant.is_finite() && self.constant > 0.0 {
+            parts.push(format!("queues settle in about {}", seconds_said(self.constant)));
         }
-        let mut lines = vec![format!("{}: {}", parts.join("; "), self.verdict())];
+        parts.push(self.verdict());
+        let mut lines = vec![parts.join("; ")];
         lines.extend(self.overloaded.iter().map(|(links, load)| {
             format!("{links} are offered {load:.2} times what they carry: no run at this load is steady, however long")
         }));
@@ -212,21 +213,17 @@ impl Settling {
         let Some((_, flows)) = self.needed_flows() else {
             return "it cannot be steady".to_owned();
         };
-        let room = format!("{ROOM} times what the largest takes at a fair share ({})", seconds(self.fair()));
+        let room =
+            format!("{}, {ROOM} times the largest flow's at a fair share", seconds_said(self.slowest_s()));
         let Some((lasts, _)) = self.arrivals else {
-            return format!(
-                "it can be steady if flows arrive for {}, with room for {room}",
-                seconds(self.with_room())
-            );
+            let lasts = seconds_said(self.with_room());
+            return format!("steady if flows arrive for {lasts} and 99 % of them take less than {room}");
         };
         let more = format!("flows = {flows:.0} has room for {room}");
-        let can = format!(
-            "it can be steady where the slowest flow in a hundred takes up to {}",
-            seconds(lasts / SLOWEST_FIT)
-        );
+        let can = format!("steady if 99 % of flows take less than {}", seconds_said(lasts / SLOWEST_FIT));
         match lasts {
             lasts if lasts < self.least() => {
-                format!("too short to be steady; that takes {} at least; {more}", seconds(self.least()))
+                format!("too short to be steady: that takes {} at least; {more}", seconds_said(self.least()))
             }
             lasts if lasts < self.with_room() => format!("{can}; {more}"),
             _ => can,
@@ -327,15 +324,6 @@ fn two_digits(value: f64) -> f64 {
     (value / unit - 1e-9).ceil() * unit
 }
 
-fn seconds(value: f64) -> String {
-    let (scaled, unit) = match value {
-        value if value >= 1.0 => (value, "s"),
-        value if value >= 1e-3 => (value * 1e3, "ms"),
-        value => (value * 1e6, "us"),
-    };
-    if scaled >= 100.0 { format!("{scaled:.0} {unit}") } else { format!("{scaled:.2} {unit}") }
-}
-
 /// The case, with "auto" replaced by the time that it comes to.
 ///
 /// # Errors
@@ -387,11 +375,11 @@ mod tests {
         let run = "loads = [0.64]\nduration = \"1s\"\nwarm_up = \"auto\"";
         let long = simulation(RACK, FIXED, run).unwrap();
         assert!((warm_up_ms(&long) - 9.0).abs() < 1e-6, "{}", warm_up_ms(&long));
-        assert!(facts(&long)[0].contains("it can be steady where"), "{:?}", facts(&long));
+        assert!(facts(&long)[0].contains("; steady if 99 % of flows take less than "), "{:?}", facts(&long));
         let short = simulation(RACK, FIXED, &run.replace("1s", "15ms")).unwrap();
         assert!((warm_up_ms(&short) - 5.0).abs() < 1e-6, "a third of what there is: {}", warm_up_ms(&short));
         let fact = &facts(&short)[0];
-        assert!(fact.contains("too short to be steady; that takes 35.71 ms at least"), "{fact}");
+        assert!(fact.contains("too short to be steady: that takes 35.7 ms at least"), "{fact}");
     }
 
     /// 1.25 MB takes 1 ms alone and 2.78 ms at a fair share of links that are offered 0.64.
@@ -405,11 +393,8 @@ mod tests {
         assert_eq!(of("1s").settling().and_then(|known| known.needed_flows()), Some((89.0, 89.0)));
         let light = simulation(RACK, FIXED, "loads = [0.1]\nduration = \"10ms\"").unwrap();
         let fact = &facts(&light)[0];
-        assert!(fact.contains("the slowest flow in a hundred takes up to 2.50 ms; flows = "), "{fact}");
-        assert!(
-            fact.ends_with("has room for 3 times what the largest takes at a fair share (1.11 ms)"),
-            "{fact}"
-        );
+        assert!(fact.contains("99 % of flows take less than 2.5 ms; flows = "), "{fact}");
+        assert!(fact.ends_with("has room for 3.33 ms, 3 times the largest flow's at a fair share"), "{fact}");
         assert_eq!(light.settling().and_then(|known| known.needed_flows()), Some((2.0, 6.0)));
     }
 
