@@ -120,7 +120,7 @@ def _topology(answers: Answers) -> str:
         sizes.pop("spines", None)  # which follow
         sizes |= fabrics.oversubscribed(answers.fabric, answers.oversubscription)
     for name, size in sizes.items():
-        doc = choices.doc_of_key("topology", kind, name)
+        doc = choices.doc_of_key("topology", kind, name).partition(" Left out:")[0].rstrip(".")
         lines.append(f"{name} = {_value(size)}" + (f" # {doc}" if len(doc) < MOST_BESIDE else ""))
     link = {"rate": answers.rate.replace(" ", ""), "delay": "1us"}
     lines.append(f"link = {_value(link)} # every link, unless others are named")
