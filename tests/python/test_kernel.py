@@ -10,11 +10,20 @@ import pytest
 from packetloom.store.results import Results
 from packetloom.validate.command import KINDS, run_validation
 from packetloom.validate.comparison import Check, Row
-from packetloom.validate.kernel.cases import CASES, Case, dumbbell_of
+from packetloom.validate.kernel.cases import CASES, FAIR, MANAGED_CASES, PIE, Case, dumbbell_of, offsets_ns
 from packetloom.validate.kernel.comparisons import compared, kernel_comparisons, scenario, simulate, topology_text
 from packetloom.validate.kernel.deviations import ANYWHERE, BEHIND_BUCKET
 from packetloom.validate.kernel.endpoint import Observed
-from packetloom.validate.kernel.measure import LATE_NS, STILL_NS, Trial, mean_between, on_time, swing_of, trials_of
+from packetloom.validate.kernel.measure import (
+    LATE_NS,
+    STILL_NS,
+    Trial,
+    mean_between,
+    on_time,
+    settled_of,
+    swing_of,
+    trials_of,
+)
 from packetloom.validate.kernel.network import UnavailableError, parameters, require
 from packetloom.validate.peers.agreement import agreement
 
@@ -31,10 +40,13 @@ def test_a_queue_swings_about_its_mean_once_flows_have_settled() -> None:
 
 
 def test_a_flow_that_had_to_wait_spoils_the_trial() -> None:
-    assert on_time(Observed([0, LATE_NS, 2 * LATE_NS], [], [], 0))
-    assert not on_time(Observed([0, LATE_NS, 2 * LATE_NS + 1], [], [], 0))
-    assert on_time(Observed([0], [], [(-STILL_NS, 0), (1, 0), (STILL_NS, 0)], 0))
-    assert not on_time(Observed([0], [], [(0, 0), (STILL_NS + 1, 0)], 0))
+    at_once = [0, 0, 0]
+    assert on_time(Observed([0, LATE_NS, 2 * LATE_NS], [], [], 0), at_once)
+    assert not on_time(Observed([0, LATE_NS, 2 * LATE_NS + 1], [], [], 0), at_once)
+    assert on_time(Observed([0, 20_000_000], [], [], 0), [0, 20_000_000])
+    assert not on_time(Observed([0, 20_000_000 + LATE_NS + 1], [], [], 0), [0, 20_000_000])
+    assert on_time(Observed([0], [], [(-STILL_NS, 0), (1, 0), (STILL_NS, 0)], 0), [0])
+    assert not on_time(Observed([0], [], [(0, 0), (STILL_NS + 1, 0)], 0), [0])
 
 
 def test_flows_share_the_kernels_slow_link() -> None:
@@ -49,6 +61,41 @@ def test_flows_share_the_kernels_slow_link() -> None:
     assert alone_ms < last_ms < 2 * alone_ms
     assert 0 < trial.queue_bytes < 60_000
     assert trial.drops == 0
+
+
+def test_a_step_is_over_when_packets_wait_no_longer_than_the_target() -> None:
+    case = next(case for case in MANAGED_CASES if case.managed and case.managed.target_ms == 5)
+    # 5 ms at 20 Mb/s are 12,500 B. The second time that more wait is the longer queue's.
+    queue = [(0, 0), (1, 20_000), (2, 0), (3, 12_501), (4, 60_000), (5, 30_000), (6, 12_500), (7, 13_000)]
+    assert settled_of([(at * 1_000_000, size) for at, size in queue], case) == 4.0
+    assert settled_of([(0, 1.0)], CASES[0]) is None
+
+
+def test_flows_that_start_by_chance_start_alike_on_both_sides() -> None:
+    case = next(case for case in MANAGED_CASES if case.flows > 1)
+    first, again, other = offsets_ns(case, 0), offsets_ns(case, 0), offsets_ns(case, 1)
+    assert first == again != other
+    assert first[0] == 0
+    assert first == sorted(first)
+    assert first[-1] <= case.spread_ms * 1_000_000
+
+
+def test_a_managed_queue_has_the_same_aqm_and_path_on_both_sides(tmp_path: Path) -> None:
+    case = next(case for case in MANAGED_CASES if case.managed is FAIR)
+    dumbbell = dumbbell_of(case)
+    assert dumbbell.queue[0] == "fq_codel"
+    assert dumbbell.delay_ms == 10
+    queue = scenario(case, tmp_path)["scheme"][0]["queue"]
+    assert (queue["kind"], queue["scheduler"], queue["aqm"]["kind"]) == ("egress", "fair-queueing", "codel")
+    assert "1 5 100Gbps 10ms 0" in topology_text(case.flows, case.delay_ms)
+
+
+def test_what_chance_decides_is_compared_with_its_interval() -> None:
+    case = next(case for case in MANAGED_CASES if case.managed is PIE and case.flows == 1)
+    theirs = [Trial((0,), (4_000.0,), queue, 100) for queue in (30_000, 31_000, 29_000)]
+    ours = [Trial((0,), (4_000.0,), queue, 100) for queue in (20_000, 40_000, 30_000)]
+    throughput, sojourn, drops = compared(case, theirs, ours)
+    assert (throughput.verdict, sojourn.verdict, drops.verdict) == ("holds", "undecided", "holds")
 
 
 def test_the_simulated_dumbbell_has_the_slow_link_between_its_switches() -> None:

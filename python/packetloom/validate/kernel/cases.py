@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -29,6 +30,17 @@ class Control:
 RENO = Control("TCP Reno", "reno", "tcp")
 CUBIC = Control("CUBIC", "cubic", "cubic")
 DCTCP = Control("DCTCP", "dctcp", "dctcp", marks=True)
+BBR = Control("BBR", "bbr", "bbr")
+
+
+@dataclass(frozen=True, slots=True)
+class Managed:
+    """A queue that an AQM manages: the words after `tc qdisc add`, and the parts of a port here."""
+
+    linux: tuple[str, ...]
+    parts: Mapping[str, Any]
+    # What the AQM aims at: the step response ends where packets wait for no longer.
+    target_ms: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +49,9 @@ class Case:
 
     `module` are parameters of the kernel's congestion control's module, `transport` keys of ours. `limit_bytes` may
     wait; whoever finds more than `mark_above_bytes` is marked, where marks are heeded. With `swings` flows are long
-    enough to compare how the queue swings.
+    enough to compare how the queue swings. `delay_ms` is on either side of the queue: half of what a round trip takes
+    where nothing waits. Where chance decides, flows start within `spread_ms`, otherwise in each trial, and all trials
+    of both are compared instead of their means alone.
     """
 
     name: str
@@ -50,6 +64,9 @@ class Case:
     trials: int = 9
     module: Mapping[str, str] = field(default_factory=dict)
     transport: Mapping[str, Any] = field(default_factory=dict)
+    managed: Managed | None = None
+    delay_ms: int = 0
+    spread_ms: int = 0
 
     @property
     def title(self) -> str:
@@ -59,7 +76,8 @@ class Case:
 
 def case_from(plain: Mapping[str, Any]) -> Case:
     """A case that was made plain for JSON."""
-    return Case(**{**plain, "control": Control(**plain["control"])})
+    managed = plain["managed"] and Managed(**{**plain["managed"], "linux": tuple(plain["managed"]["linux"])})
+    return Case(**{**plain, "control": Control(**plain["control"]), "managed": managed})
 
 
 # What Linux does by default: RACK (RFC 8985), PRR (RFC 9937), and timeouts that are 200 ms longer than
@@ -130,6 +148,56 @@ CASES = (
     ),
 )
 
+# Room for a second of the link, so that only the AQM drops.
+ENDLESS_BYTES = 1000 * PACKET_BYTES
+NO_KEYS: Mapping[str, Any] = {}
+FQ_CODEL = ("fq_codel", "limit", "1000", "flows", "1024", "quantum", "1514", "noecn")
+CODEL = Managed(("codel", "limit", "1000", "noecn"), {"aqm": {"kind": "codel", "ecn": False}}, target_ms=5)
+PIE = Managed(("pie", "limit", "1000", "noecn"), {"aqm": {"kind": "pie", "ecn": False}})
+FAIR = Managed(FQ_CODEL, {"scheduler": "fair-queueing", "aqm": {"kind": "codel", "ecn": False}}, target_ms=5)
+DUALPI2 = Managed(("dualpi2", "limit", "1000"), {"scheduler": "dual-queue", "aqm": "dualpi2"})
+FIFO = Managed(("pfifo", "limit", "100"), {})
+
+
+def _managed(name: str, queue: Managed, flows: int, control: Control, transport: Mapping[str, Any] = NO_KEYS) -> Case:
+    limit_bytes = ENDLESS_BYTES if queue.parts else 100 * PACKET_BYTES
+    flow_bytes = 10_000_000 if flows == 1 else 5_000_000
+    trials = 1 if flows == 1 and queue is not PIE else 6
+    return Case(
+        name,
+        flows,
+        flow_bytes,
+        control,
+        limit_bytes,
+        trials=trials,
+        transport=transport,
+        managed=queue,
+        delay_ms=10,
+        spread_ms=20 if trials > 1 else 0,
+    )
+
+
+# Its quantum at this rate, and what it adds to the drafts' version 1.
+LINUX_BBR = {"send_quantum": 2, "ack_aggregation": True}
+# Round trips of 20 ms: a window of 33 packets keeps the link busy.
+MANAGED_CASES = (
+    _managed("one flow of 10 MB over CoDel", CODEL, 1, RENO),
+    _managed("four flows of 5 MB over CoDel", CODEL, 4, CUBIC),
+    _managed("one flow of 10 MB over PIE", PIE, 1, RENO),
+    _managed("four flows of 5 MB over PIE", PIE, 4, CUBIC),
+    _managed("four flows of 5 MB over FQ-CoDel", FAIR, 4, CUBIC),
+    _managed("four flows of 5 MB over DualPI2", DUALPI2, 4, CUBIC),
+    _managed("one flow of 10 MB over 100 packets", FIFO, 1, BBR, LINUX_BBR),
+    _managed("four flows of 5 MB over 100 packets", FIFO, 4, BBR, LINUX_BBR),
+)
+
+
+def offsets_ns(case: Case, trial: int) -> list[int]:
+    """How long after the first each flow starts: the same on the kernel's side and in tests."""
+    drawn = random.Random(f"{case.title} {trial}")
+    later = sorted(drawn.randrange(case.spread_ms * 1_000_000 + 1) for _ in range(case.flows - 1))
+    return [0, *later]
+
 
 def dumbbell_of(case: Case) -> Dumbbell:
     """The kernel's side of a case."""
@@ -143,4 +211,6 @@ def dumbbell_of(case: Case) -> Dumbbell:
         case.control.linux,
         ecn,
         case.mark_above_bytes * 8 // RATE_MBPS if case.control.marks else None,
+        case.managed.linux if case.managed else (),
+        case.delay_ms,
     )

@@ -8,6 +8,10 @@ MEAN_FCT = "mean FCT in ms"
 LAST_FCT = "FCT of the last flow in ms"
 MEAN_QUEUE = "mean queue in bytes"
 SWING = "the queue's standard deviation in bytes"
+THROUGHPUT = "throughput in Mb/s"
+SOJOURN = "mean time in the queue in ms"
+DROPS = "packets dropped"
+SETTLED = "time above the target around the longest queue in ms"
 
 WHY_BUCKET = (
     "Where this kernel has no netem its token bucket lets four packets through at once after a pause, which then do "

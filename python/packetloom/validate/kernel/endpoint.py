@@ -43,7 +43,8 @@ class Plan:
     device: str
     flow_bytes: int
     congestion_control: str
-    trials: int
+    # Of each trial, how long after the first each sender begins.
+    offsets_ns: list[list[int]]
 
 
 @dataclass(frozen=True)
@@ -56,14 +57,14 @@ class Observed:
     drops: int
 
 
-def observe(plan: Plan) -> Observed:
+def observe(plan: Plan, offsets_ns: list[int]) -> Observed:
     """One trial."""
     senders, receivers = _connect(plan)
     watcher = Watcher(plan.router, plan.device)
     try:
         time.sleep(REST_S)
         watcher.start()
-        began, ended = _transfer(plan.flow_bytes, senders, receivers)
+        began, ended = _transfer(plan.flow_bytes, senders, receivers, offsets_ns)
     finally:
         watcher.end()
         for connection in (*senders, *receivers):
@@ -96,7 +97,7 @@ def _connect(plan: Plan) -> tuple[list[socket.socket], list[socket.socket]]:
 
 
 def _transfer(
-    size: int, senders: Iterable[socket.socket], receivers: Iterable[socket.socket]
+    size: int, senders: Iterable[socket.socket], receivers: Iterable[socket.socket], offsets_ns: list[int]
 ) -> tuple[list[int], list[int]]:
     """Sends `size` bytes through each connection; the moments before the first and after the last of them."""
     payload = memoryview(bytes(size))
@@ -106,7 +107,9 @@ def _transfer(
     with selectors.DefaultSelector() as selector:
         for number, receiver in enumerate(receivers):
             selector.register(receiver, selectors.EVENT_READ, [number, size])
-        for sender in senders:
+        for sender, offset_ns in zip(senders, offsets_ns, strict=True):
+            if began and offset_ns:
+                time.sleep(max(0, began[0] + offset_ns - time.monotonic_ns()) / 1e9)
             began.append(time.monotonic_ns())
             sent = sender.send(payload[:CHUNK_BYTES])
             if sent < size:
@@ -185,5 +188,5 @@ def _enter(namespace: str) -> None:
 
 if __name__ == "__main__":
     given = Plan(**json.loads(sys.argv[1]))
-    for _ in range(given.trials):
-        print(json.dumps(asdict(observe(given))), flush=True)
+    for offsets in given.offsets_ns:
+        print(json.dumps(asdict(observe(given, offsets))), flush=True)

@@ -19,7 +19,7 @@ from packetloom.validate.kernel.network import UnavailableError
 PORT = Path("/dev/ttyS1")
 READY = "ready"
 # Without udev no kernel loads these by itself.
-MODULES = ("tcp_dctcp", "tcp_cubic")
+MODULES = ("tcp_dctcp", "tcp_cubic", "tcp_bbr")
 
 
 def serve() -> None:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from packetloom.validate.kernel import endpoint
-from packetloom.validate.kernel.cases import Case, dumbbell_of
+from packetloom.validate.kernel.cases import RATE_MBPS, Case, dumbbell_of, offsets_ns
 from packetloom.validate.kernel.endpoint import TIMEOUT_S, Observed, Plan
 from packetloom.validate.kernel.network import BOTTLENECK, Dumbbell, UnavailableError, parameters
 
@@ -35,6 +35,7 @@ class Trial:
     drops: int
     swing_bytes: float | None = None
     behind_bucket: bool = False
+    settled_ms: float | None = None
 
 
 def trial_from(plain: Mapping[str, Any]) -> Trial:
@@ -44,19 +45,29 @@ def trial_from(plain: Mapping[str, Any]) -> Trial:
 
 def trials_of(case: Case) -> list[Trial]:
     """Trials in which all flows began on time; a busy machine may take several attempts."""
+    numbers = range(case.trials)
+    # What an AQM has learned in one trial is nothing that the next should begin with.
+    apart = [[number] for number in numbers] if case.managed else [list(numbers)]
+    return [trial for together in apart for trial in _trials_on_one(case, together)]
+
+
+def _trials_on_one(case: Case, numbers: Sequence[int]) -> list[Trial]:
+    """These trials, on one dumbbell."""
     trials: list[Trial] = []
     with dumbbell_of(case) as dumbbell, parameters(case.control.linux, case.module):
         for _ in range(ATTEMPTS):
-            seen = _observe(dumbbell, case, case.trials - len(trials))
-            trials += [trial_of(one, case, dumbbell.has_bucket) for one in seen if on_time(one)]
-            if len(trials) == case.trials:
+            offsets = [offsets_ns(case, number) for number in numbers[len(trials) :]]
+            for seen, due_ns in zip(_observe(dumbbell, case, offsets), offsets, strict=True):
+                if on_time(seen, due_ns):
+                    trials.append(trial_of(seen, case, dumbbell.has_bucket))
+            if len(trials) == len(numbers):
                 return trials
     raise UnavailableError(
         f"the machine is too busy: in {ATTEMPTS} attempts not all senders began on time, or it stood still"
     )
 
 
-def _observe(dumbbell: Dumbbell, case: Case, trials: int) -> list[Observed]:
+def _observe(dumbbell: Dumbbell, case: Case, offsets: list[list[int]]) -> list[Observed]:
     receiver, *senders = dumbbell.hosts
     plan = Plan(
         receiver=receiver,
@@ -66,11 +77,11 @@ def _observe(dumbbell: Dumbbell, case: Case, trials: int) -> list[Observed]:
         device=BOTTLENECK,
         flow_bytes=case.flow_bytes,
         congestion_control=case.control.linux,
-        trials=trials,
+        offsets_ns=offsets,
     )
     command = [sys.executable, "-S", str(Path(endpoint.__file__)), json.dumps(asdict(plan))]
     try:
-        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=trials * DEADLINE_S)
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=len(offsets) * DEADLINE_S)
     except subprocess.TimeoutExpired as error:
         raise UnavailableError(f"the endpoints took longer than {error.timeout:.0f} s") from None
     if done.returncode:
@@ -78,10 +89,12 @@ def _observe(dumbbell: Dumbbell, case: Case, trials: int) -> list[Observed]:
     return [Observed(**json.loads(line)) for line in done.stdout.splitlines()]
 
 
-def on_time(seen: Observed) -> bool:
-    """Whether no flow waited to begin, and the queue was watched all the time."""
+def on_time(seen: Observed, offsets_ns: Sequence[int]) -> bool:
+    """Whether no flow waited to begin for longer than it should, and the queue was watched all the time."""
     moments = [time_ns for time_ns, _ in seen.samples if time_ns >= seen.began_ns[0]]
-    return all(later - earlier <= LATE_NS for earlier, later in pairwise(seen.began_ns)) and all(
+    # Where all begin at once, one follows the other.
+    due = pairwise(zip(seen.began_ns, offsets_ns, strict=True))
+    return all(later - before - (due_ns - last_ns) <= LATE_NS for (before, last_ns), (later, due_ns) in due) and all(
         later - earlier <= STILL_NS for earlier, later in pairwise(moments)
     )
 
@@ -96,6 +109,7 @@ def trial_of(seen: Observed, case: Case, behind_bucket: bool) -> Trial:
         drops=seen.drops,
         swing_bytes=swing_of(seen.samples, first_ns, min(seen.ended_ns)) if case.swings else None,
         behind_bucket=behind_bucket,
+        settled_ms=settled_of(seen.samples, case),
     )
 
 
@@ -103,6 +117,18 @@ def swing_of(samples: Sequence[tuple[int, float]], begin: int, end: int) -> floa
     """The queue's standard deviation in the second half of that time."""
     middle = (begin + end) / 2
     return statistics.pstdev(value for time_ns, value in samples if middle <= time_ns < end)
+
+
+def settled_of(samples: Sequence[tuple[int, float]], case: Case) -> float | None:
+    """The step response: for how long, around the longest queue, packets wait for more than the target."""
+    if case.managed is None or case.managed.target_ms is None:
+        return None
+    target_bytes = case.managed.target_ms * RATE_MBPS * 1000 / 8
+    peak_ns, _ = max(samples, key=lambda sample: sample[1])
+    low = [time_ns for time_ns, value in samples if value <= target_bytes]
+    before = max((time_ns for time_ns in low if time_ns <= peak_ns), default=samples[0][0])
+    after = min((time_ns for time_ns in low if time_ns > peak_ns), default=samples[-1][0])
+    return (after - before) / 1e6
 
 
 def mean_between(samples: Sequence[tuple[int, float]], begin: int, end: int) -> float:

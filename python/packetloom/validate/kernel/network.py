@@ -50,8 +50,9 @@ class Dumbbell:
     """Namespaces of our own, from entering until leaving: host 0 receives, hosts 1, 2, ... send.
 
     The router's port to host 0 sends at `rate_bps` and lets `limit_bytes` wait; with `mark_above_us` it marks what
-    waited longer. `settings` are sysctls beyond those that all have; `has_bucket` tells whether it sends from a token
-    bucket.
+    waited longer. With `queue`, the words after `tc qdisc add`, it has that queue, and sends a packet when its class
+    has its tokens back. `delay_ms` is what data takes before the queue and acknowledgements after it. `settings` are
+    sysctls beyond those that all have; `has_bucket` tells whether it sends from a token bucket.
     """
 
     senders: int
@@ -62,6 +63,8 @@ class Dumbbell:
     congestion_control: str
     settings: Mapping[str, str] = field(default_factory=dict)
     mark_above_us: int | None = None
+    queue: Sequence[str] = ()
+    delay_ms: int = 0
     names: list[str] = field(default_factory=list)
     has_bucket: bool = field(default=False, init=False)
 
@@ -111,7 +114,12 @@ class Dumbbell:
             # An ACK for every packet.
             route = f"route add default via {gateways[host]} quickack 1"
             _batch(["-n", name], [*_up("eth0", self.address(host)), route])
-        if self.mark_above_us is None:
+            if self.delay_ms:
+                delay = ["delay", f"{self.delay_ms}ms", "limit", "100000"]
+                self.run(name, ["tc", "qdisc", "add", "dev", "eth0", "root", "netem", *delay])
+        if self.queue:
+            self._manage()
+        elif self.mark_above_us is None:
             try:
                 self._shape("root", "netem", "rate", f"{self.rate_bps}bit", "limit", self._limit_packets)
             except UnavailableError:
@@ -121,6 +129,17 @@ class Dumbbell:
             # At a constant rate what waits longer is what found more: a threshold as DCTCP's. CoDel itself rests.
             rests = ["limit", self._limit_packets, "target", "10s", "interval", "20s"]
             self._shape("parent", "1:1", "codel", *rests, "ce_threshold", f"{self.mark_above_us}us")
+
+    def _manage(self) -> None:
+        """A class whose queue chooses when a packet is to go, and which sends none at once after a pause.
+
+        A token bucket asks its queue for a packet while the one before is being sent.
+        """
+        self._shape("root", "handle", "1:", "htb", "default", "1")
+        rate = ["rate", f"{self.rate_bps}bit", "burst", "1", "cburst", "1"]
+        place = ["dev", BOTTLENECK, "parent", "1:", "classid", "1:1"]
+        self.run(self.router, ["tc", "class", "add", *place, "htb", *rate, "quantum", str(self.packet_bytes)])
+        self._shape("parent", "1:1", *self.queue)
 
     def _fill_from_bucket(self) -> None:
         """A token bucket: what a kernel has without netem, and what can have a queue of another kind."""
