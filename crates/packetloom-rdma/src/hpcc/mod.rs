@@ -33,7 +33,7 @@ const PARAMS: &[Param] = &[
     param! {
         "max_stage": Kind::Count(0),
         "After this many round trips of additive increase comes a multiplicative one. Left out: 5 (paper), 0 (hpcc-ns3).",
-        "HPCC (SIGCOMM 2019) §5.1: maxStage 5; its run.py: MI_THRESH 0"
+        "HPCC (SIGCOMM 2019) §5.1: maxStage 5, which its authors call a typo for 0 (hpcc-group.github.io); its run.py: MI_THRESH 0"
     },
     param! {
         "additive_bytes": Kind::Bytes,
