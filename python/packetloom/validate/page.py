@@ -43,6 +43,7 @@ PEERS = {
     "reverie_ns3": "Reverie's authors: Reverie",
     "hpcc_ns3": "HPCC's ns-3",
     "powertcp_ns3": "PowerTCP's ns-3: PowerTCP, theta-PowerTCP, HPCC",
+    "bfc_ns3": "BFC's ns-3",
     "sird_ns2": "SIRD's ns-2",
     "dcpim": "dcPIM's simulator",
     "expresspass_ns2": "ExpressPass's ns-2",

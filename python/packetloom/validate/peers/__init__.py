@@ -10,6 +10,7 @@ from pathlib import Path
 
 from packetloom.validate.comparison import Check
 from packetloom.validate.peers.abm import abm_comparisons
+from packetloom.validate.peers.bfc import bfc_comparisons
 from packetloom.validate.peers.conweave import balanced_comparison_of, conweave_comparisons
 from packetloom.validate.peers.dcpim import dcpim_comparisons
 from packetloom.validate.peers.expresspass import expresspass_comparisons
@@ -43,6 +44,7 @@ def peer_comparisons() -> list[Check]:
         *reverie_comparisons(),
         *hpcc_comparisons(),
         *powertcp_comparisons(),
+        *bfc_comparisons(),
         *sird_comparisons(),
         *dcpim_comparisons(),
         *expresspass_comparisons(),

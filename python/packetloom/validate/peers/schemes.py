@@ -47,6 +47,7 @@ SCHEMES: Mapping[str, Mapping[str, Schemes]] = {
         "theta-PowerTCP": ("transport theta-powertcp", *_RDMA),
         "HPCC": ("transport hpcc", *_RDMA),
     },
+    "bfc_ns3": {"BFC": ("transport bfc", "queue bfc")},
     "sird_ns2": {"SIRD": ("transport sird", "queue classes", "routing spray-random")},
     "dcpim": {"dcPIM": ("transport dcpim", "queue classes", *_IN_TURN)},
     "expresspass_ns2": {"ExpressPass's ns-2": ("transport expresspass", "queue credit-limiter", "routing ecmp")},
