@@ -10,7 +10,7 @@ use crate::spec::{Component, Values};
 pub(in crate::queue) const COMPONENT: Component = Component {
     section: "flow_control",
     kind: "cbfc",
-    doc: "Credit-based flow control: a queue of the scheduler sends data of a lossless class only as far as the switch at the far end has given it credit, so no packet of these classes is lost: neither the buffer nor the AQM drops it. The buffer holds what needs no credit.",
+    doc: "Credit-based flow control: a queue of the scheduler sends data of a lossless class only as far as the switch at the far end has given it credit. No packet of these classes is lost: neither the buffer, which is for the others, nor the AQM drops it.",
     source: UEC,
     params: &[credit::PARAMS],
     check: credit::check,

@@ -18,7 +18,7 @@ enum Rule {
     /// The far end pauses classes.
     Pauses(PausedClasses),
     /// The far end gives credit.
-    Credits(Credits),
+    Credits(Box<Credits>),
 }
 
 /// The flow control of a port.
@@ -39,7 +39,7 @@ impl FlowControl {
     pub fn build(values: &Values, queues: usize) -> Option<Box<FlowControl>> {
         let rule = match &values.kind {
             kind if kind == pfc::COMPONENT.kind => Rule::Pauses(PausedClasses::default()),
-            kind if kind == cbfc::COMPONENT.kind => Rule::Credits(Credits::of(values)),
+            kind if kind == cbfc::COMPONENT.kind => Rule::Credits(Box::new(Credits::of(values))),
             _ => return None,
         };
         let (messages, last) = (List::default(), None);
@@ -125,7 +125,7 @@ impl FlowControl {
 
     /// What waits that takes none of the port's buffer.
     pub fn waits_by_credit(&self) -> Occupancy {
-        self.credits().map_or_else(Occupancy::default, Credits::charged)
+        self.credits().map_or_else(Occupancy::default, |credits| credits.charged())
     }
 
     fn credits(&self) -> Option<&Credits> {
