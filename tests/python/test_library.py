@@ -128,6 +128,31 @@ def by_packets(size: str, operation: str = "all-reduce", servers: int = 2, **lib
     return made
 
 
+@pytest.mark.parametrize("operation", ["all-gather", "reduce-scatter"])
+def test_pat_takes_what_the_cost_model_says_where_bytes_are_few(operation: str) -> None:
+    made = by_packets("1024B", operation, servers=8, algorithm="pat")
+    made["topology"] |= {"accelerators": 1, "servers_per_rail_switch": 8}
+    outcome = sent(made)
+    # 8 us, 2.8 for each rank, and three steps of 14 us / 3.5: to 4, 2 and 1 ranks away, with the data of 1, 2 and 4.
+    assert outcome.jobs["jct_ns"][0] == pytest.approx(8e3 + 8 * 2.8e3 + 3 * 4e3, rel=0.01)
+    assert sorted(outcome.flows["size_bytes"]) == [128] * 8 + [256] * 8 + [512] * 8
+    pairs = zip(map(int, outcome.flows["src"]), map(int, outcome.flows["dst"]), strict=True)
+    hops = {(src - dst if operation == "all-gather" else dst - src) % 8 for src, dst in pairs}
+    assert hops == {1, 2, 4}
+
+
+def test_threads_of_a_channel_bound_it_unless_they_are_fast() -> None:
+    how: dict[str, Any] = {"algorithm": "ring", "protocol": "simple", "max_channels": 1}
+
+    def takes(**library: Any) -> float:
+        return float(sent(by_packets("67108864B", "all-gather", 2, **how, **library)).jobs["jct_ns"][0])
+
+    # One channel of 16 chunks of 4 MiB, in slices of 1 MiB: threads write or take each, at 38.7 GB/s on Hopper.
+    by_threads = 16 * 4 * 2**20 / 38.7
+    assert takes() > by_threads > takes(channel_rate="100Tbps")
+    assert takes() == takes(channel_rate="309.6Gbps")
+
+
 def test_a_ring_sends_the_messages_of_the_library() -> None:
     made = by_packets("16777216B", algorithm="ring", protocol="simple", min_channels=8, max_channels=8)
     outcome = sent(made)

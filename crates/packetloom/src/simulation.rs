@@ -60,7 +60,7 @@ use crate::topology::Topology;
 use crate::topology::best_fct;
 use crate::transport::{self, PacketFormat};
 use crate::units::Time;
-use crate::workload::{Environment, SourceFacts, Workload};
+use crate::workload::{Environment, SourceFacts, Wire, Workload};
 use alone::Alone;
 use checks::{
     asymmetry, captured, check_credits, check_links, check_paths, check_processing, check_queues,
@@ -445,12 +445,19 @@ impl Simulation {
     }
 }
 
-/// What a byte takes from the first host to another of its server, and to the nearest host of another.
-fn wire(topology: &Topology, format: Format) -> (Time, Time) {
+/// What the empty network takes from the first host.
+fn wire(topology: &Topology, format: Format) -> Wire {
     let server = topology.server_hosts.unwrap_or(1).min(topology.working_hosts());
-    let takes = |dst: HostId| best_fct(topology, format, 0, dst, 1);
-    let least = |hosts: std::ops::Range<HostId>| hosts.map(takes).min().unwrap_or(Time::ZERO);
-    (least(1..server), least(server..topology.working_hosts()))
+    let least = |hosts: std::ops::Range<HostId>, bytes: u64| {
+        let takes = |dst: HostId| best_fct(topology, format, 0, dst, bytes);
+        hosts.map(takes).min().unwrap_or(Time::ZERO)
+    };
+    let inside = least(1..server, 1);
+    Wire {
+        inside,
+        nearest: least(server..topology.working_hosts(), 1),
+        mib_inside: least(1..server, 1 << 20).since(inside),
+    }
 }
 
 /// The case, with what its transport works out of how large flows are.

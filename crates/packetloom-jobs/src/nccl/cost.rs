@@ -94,17 +94,23 @@ pub fn hop_us(machine: &Machine, algorithm: Algorithm, protocol: Protocol) -> (f
     (hop_of(inside(machine), algorithm, protocol), hop_of(Hop::Network, by, protocol))
 }
 
-/// The same of a step of an operation: in a ring among servers no step takes less than posting to the network.
+/// The same of a step of an operation: in a ring among servers no step takes less than posting to the network, and of
+/// PAT's steps several are under way at a time.
 pub fn ring_hop_us(machine: &Machine, algorithm: Algorithm, protocol: Protocol) -> (f64, f64) {
     let (intra, inter) = hop_us(machine, algorithm, protocol);
     let least = if algorithm == Algorithm::Ring { overhead_us(machine, protocol) } else { 0.0 };
-    (intra.max(least), inter)
+    (intra.max(least), if algorithm == Algorithm::Pat { inter / PAT_HOPS } else { inter })
 }
 
-/// The base latency of a call in µs.
-pub fn call_us(algorithm: Algorithm, protocol: Protocol) -> f64 {
-    base_us(algorithm, protocol)
+/// What a call takes before its first message, in µs: the base latency, and PAT's for each rank.
+pub fn call_us(machine: &Machine, algorithm: Algorithm, protocol: Protocol) -> f64 {
+    let of_ranks = if algorithm == Algorithm::Pat { f64::from(machine.ranks) * PAT_RANK_US } else { 0.0 };
+    base_us(algorithm, protocol) + of_ranks
 }
+
+/// PAT takes a hop's latency divided by this for each doubling, and this in µs for each rank.
+const PAT_HOPS: f64 = 3.5;
+const PAT_RANK_US: f64 = 2.8;
 
 /// What posting to the network takes in µs, for each step of a ring among servers (tuning.cc: getNetOverhead).
 fn overhead_us(machine: &Machine, protocol: Protocol) -> f64 {
@@ -135,7 +141,7 @@ fn latency_us(operation: Collective, algorithm: Algorithm, protocol: Protocol, m
         Algorithm::Tree => base + 2.0 * (f64::from(machine.local() - 1) * intra + levels * inter),
         Algorithm::Nvls => intra + if machine.servers > 1 { inter } else { 0.0 },
         Algorithm::NvlsTree => base + intra + 2.0 * levels * inter,
-        Algorithm::Pat => base + levels * (inter / 3.5) + f64::from(machine.ranks) * 2.8,
+        Algorithm::Pat => call_us(machine, algorithm, protocol) + levels * (inter / PAT_HOPS),
     }
 }
 
@@ -210,6 +216,31 @@ fn ll_row(machine: &Machine) -> usize {
         (_, _, Cpu::Amd) => LL_OF_AMD,
         _ => LL_OF_OTHERS,
     }
+}
+
+/// What the threads of a channel move at most for a lane of an operation, in GB/s on the wire, as far as the library's
+/// tables bound a channel: `perChMaxTreeBws` of one server for Simple, whose threads do for a ring, one after the
+/// other, what those of a tree do up and down beside each other; `perChMaxRingLL128Bws` and `perChMaxTreeLL128Bws`;
+/// `llMaxBws` of one server, of all channels together. What binds several servers beside is network and CPU.
+/// Without an algorithm it is pairs, of whose threads one half sends and the other receives.
+pub fn threads_gbytes(machine: &Machine, algorithm: Option<Algorithm>, protocol: Protocol) -> Option<f64> {
+    let caps = per_channel(machine.generation);
+    let is_tree = algorithm == Some(Algorithm::Tree);
+    let is_halved = match algorithm {
+        // A switch moves it.
+        Some(Algorithm::Nvls | Algorithm::NvlsTree) => return None,
+        Some(Algorithm::Ring | Algorithm::Pat) => false,
+        Some(Algorithm::Tree) | None => true,
+    };
+    let channel = match protocol {
+        Protocol::Simple => caps.tree[0],
+        Protocol::Ll128 => (if is_tree { caps.tree_ll128 } else { caps.ring_ll128 })[0] * 16.0 / 15.0,
+        Protocol::Ll => {
+            let alone = Machine { servers: 1, ..*machine };
+            2.0 * LL_MOST[ll_row(&alone)][0] / f64::from(Graphs::of(machine).channels)
+        }
+    };
+    Some(if is_halved { channel / 2.0 } else { channel })
 }
 
 /// What trees reach of their bandwidth for so many bytes.

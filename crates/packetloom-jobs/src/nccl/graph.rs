@@ -3,12 +3,15 @@
 //! The library searches for paths through a server's PCIe and NVLink tree. Here a server is regular (every accelerator
 //! has the same NVLinks, NICs are spread evenly), and for such servers the search comes to arithmetic.
 
+use super::Switching;
 use super::constants::{PCIE_GBYTES, nvlink_gbytes, speeds};
 use super::{Generation, Inside, Machine};
 use crate::narrow::saturated;
 
 /// Most channels of a ring search: half of MAXCHANNELS (src/include/device.h).
 const MOST_FOUND: u32 = 32;
+/// Narrower channels than this share of those that were found are not tried (src/graph/search.cc: ncclTopoCompute).
+const NARROWEST: f64 = 0.49;
 /// MAXCHANNELS.
 const MOST_USED: u32 = 64;
 /// `NCCL_MAX_NVLS_ARITY` (src/include/device.h).
@@ -52,12 +55,7 @@ impl Graphs {
             channels *= 2;
         }
         let channels = channels.min(machine.max_channels).max(machine.min_channels);
-        // src/transport/nvls.cc: 24 of a Blackwell server by itself, 32 of several.
-        let nvls_channels = match (machine.generation, machine.servers) {
-            (Generation::Blackwell, 1) => 24,
-            (Generation::Blackwell, _) => 32,
-            _ => 16,
-        };
+        let nvls_channels = Switching::of(machine).channels;
         // From Hopper on the search ends with the simple pattern (a log of 24 H100, NVIDIA/nccl issue 1453, has its
         // 15 %), and with one accelerator in a server there is no other.
         let has_plain_tree = is_newer || machine.local() == 1;
@@ -85,9 +83,13 @@ fn ring(machine: &Machine) -> Graph {
         let speed = speeds.network.iter().find(fits).or(speeds.network.last()).copied().unwrap_or(0.0);
         return Graph { channels: machine.nics.min(MOST_FOUND), intra: speed, inter: speed };
     }
-    // The most of all; of equal ones the widest, which is tried first.
+    // The most of all; of equal ones the widest, which is tried first. Channels of less than half as much as were found
+    // are not tried.
     let mut best = Graph { channels: 1, intra: 0.1, inter: 0.1 };
     for &speed in speeds.inside {
+        if best.intra > 0.1 && speed / best.intra <= NARROWEST {
+            break;
+        }
         let channels = saturated::<u32>((inside / speed).floor()).min(MOST_FOUND);
         if f64::from(channels) * speed > f64::from(best.channels) * best.intra {
             best = Graph { channels, intra: speed, inter: speed };

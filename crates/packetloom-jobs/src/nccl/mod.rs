@@ -8,15 +8,19 @@
 mod constants;
 mod cost;
 mod graph;
+mod pat;
 mod peers;
 mod pieces;
+mod switching;
 #[cfg(test)]
 mod tests;
 
-pub use cost::{Choice, Estimate, Wishes, call_us, choose, estimates, hop_us, ring_hop_us};
+pub use cost::{Choice, Estimate, Wishes, call_us, choose, estimates, hop_us, ring_hop_us, threads_gbytes};
 pub use graph::{Graph, Graphs};
+pub use pat::{Aggregated, aggregated};
 pub use peers::{Parts, TOGETHER, channels_per_peer, group, in_order};
 pub use pieces::{GRANT_BYTES, Pieces, STEPS};
+pub use switching::Switching;
 
 /// A generation of accelerators, by what the library's constants distinguish.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -1,6 +1,6 @@
 //! How an operation on a channel is cut into messages: loops of chunks of slices (src/enqueue.cc: calcCollChunking).
 
-use super::{Algorithm, Protocol};
+use super::{Algorithm, Protocol, Switching};
 use crate::job::Collective;
 use crate::narrow::exact;
 
@@ -17,8 +17,8 @@ const SIMPLE_STEP: u64 = 512 << 10;
 const LL_STEP: u64 = 64 << 10;
 /// Of LL128's: an eighth of 120 elements × 640 threads × 8 steps × 8 B; 15 of 16 of it is data.
 const LL128_STEP: u64 = 614_400;
-/// A chunk where switches reduce (`NCCL_NVLS_CHUNKSIZE`).
-const NVLS_CHUNK: u64 = 128 << 10;
+/// PAT's chunks are halved down to this.
+const LEAST_OF_PAT: u64 = 64 << 10;
 /// What chunks are multiples of (src/include/collectives.h: ncclProtoGrainSize; LL128's is a warp's lines of data).
 const GRAIN: u64 = 512;
 
@@ -63,6 +63,12 @@ impl Pieces {
         if algorithm == Algorithm::Tree && protocol == Protocol::Ll128 {
             chunk = shallow(chunk, bytes / u64::from(channels), (ranks, servers));
         }
+        if algorithm == Algorithm::Pat {
+            let together = if operation == Collective::AllGather { 32 } else { 16 };
+            while chunk * u64::from(channels) * together > bytes && chunk > LEAST_OF_PAT {
+                chunk /= 2;
+            }
+        }
         Pieces {
             chunk_bytes: chunk / GRAIN * GRAIN,
             slices: chunk_steps / slice_steps,
@@ -79,12 +85,13 @@ impl Pieces {
     }
 
     /// Of an operation on so many bytes by switches that reduce: in one server, or by trees among servers, with so many
-    /// heads in each (src/enqueue.cc: calcCollChunking; `NCCL_NVLS_CHUNKSIZE`, `NCCL_NVLSTREE_MAX_CHUNKSIZE`).
-    pub fn switched(is_tree: bool, bytes: u64, (channels, heads): (u32, u32), servers: u32) -> Pieces {
+    /// heads in each (src/enqueue.cc: calcCollChunking).
+    pub fn switched(is_tree: bool, bytes: u64, (channels, heads): (u32, u32), most: Switching) -> Pieces {
         let together = u64::from(channels) * u64::from(heads);
-        let mut chunk = if is_tree && servers >= 4 { NVLS_CHUNK / 2 } else { NVLS_CHUNK };
+        let Switching { chunk_bytes, tree_chunk_bytes, .. } = most;
+        let mut chunk = if is_tree { chunk_bytes.min(tree_chunk_bytes) } else { chunk_bytes };
         let rules: &[(u64, u64)] = match is_tree {
-            true => &[(4, 64 << 10), (1, 32 << 10)],
+            true => &[(32, 256 << 10), (16, 128 << 10), (4, 64 << 10), (1, 32 << 10)],
             false => &[(64, 64 << 10), (8, 32 << 10), (2, 16 << 10)],
         };
         for &(times, smaller) in rules {

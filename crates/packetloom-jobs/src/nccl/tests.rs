@@ -100,6 +100,9 @@ fn channels_are_those_of_known_machines() {
     // Of four A100 that are joined in pairs, without switches, two have 4 of 12 NVLinks for each other: 80 GB/s.
     let pair = Machine { ranks: 2, nvlinks: Some(4), has_nvls: false, ..one(Generation::Ampere) };
     assert_eq!(found(&pair), (4, 20.0, 8));
+    // Six of 18 NVLinks: 123.6 GB/s, two of 60; eleven of 11 would be more, and are not tried.
+    let pair = Machine { ranks: 2, nvlinks: Some(6), has_nvls: false, ..one(Generation::Hopper) };
+    assert_eq!(found(&pair), (4, 30.0, 8));
     assert_eq!(found(&hoppers(2)), (8, 48.0, 16));
     // Two NICs: each ring is two, and each of those is used twice.
     assert_eq!(found(&Machine { nics: 2, ..hoppers(2) }), (4, 24.0, 8));
@@ -186,8 +189,9 @@ fn chunks_of_any_size_are_whole_and_flags_add_what_they_do() {
 /// By 16 channels and 8 heads, 16 MiB are together.
 #[test]
 fn chunks_of_switches_that_reduce_are_smaller_where_they_would_be_few() {
-    let chunk =
-        |is_tree, mib: u64, servers| Pieces::switched(is_tree, mib << 20, (16, 8), servers).chunk_bytes >> 10;
+    let chunk = |is_tree, mib: u64, servers| {
+        Pieces::switched(is_tree, mib << 20, (16, 8), Switching::of(&hoppers(servers))).chunk_bytes >> 10
+    };
     assert_eq!([1_024, 1_023, 63, 7].map(|mib| chunk(false, mib, 1)), [128, 64, 32, 16]);
     assert_eq!([64, 63, 7].map(|mib| chunk(true, mib, 2)), [128, 64, 32]);
     assert_eq!([1_024, 7].map(|mib| chunk(true, mib, 4)), [64, 32]);
@@ -223,4 +227,37 @@ fn pairs_share_channels_and_cut_their_bytes() {
     assert_eq!(said(16 << 10, 16), (1, 16, true));
     let inside = Parts::of(64 << 20, 8, (4, 16), Some(Inside::NvLink));
     assert_eq!(inside.chunk_bytes, 512 << 10);
+}
+
+/// ncclNvlsTreeSm100Tuning, by channels, chunk, and chunk of a tree in KiB.
+#[test]
+fn blackwell_servers_have_chunks_by_servers_nics_and_accelerators() {
+    let of = |servers, local, nic_gbytes, cpu| {
+        let machine = Machine {
+            generation: Generation::Blackwell,
+            ranks: servers * local,
+            nic_gbytes,
+            cpu,
+            ..hoppers(servers)
+        };
+        let Switching { channels, chunk_bytes, tree_chunk_bytes } = Switching::of(&machine);
+        (channels, chunk_bytes >> 10, tree_chunk_bytes >> 10)
+    };
+    assert_eq!(of(1, 8, 50.0, Cpu::Intel), (24, 128, 128));
+    assert_eq!(of(2, 8, 50.0, Cpu::Intel), (32, 128, 64));
+    assert_eq!(of(2, 8, 100.0, Cpu::Intel), (32, 128, 128));
+    assert_eq!(of(2, 4, 50.0, Cpu::Arm), (32, 256, 256));
+    assert_eq!(of(2, 8, 50.0, Cpu::Arm), (32, 128, 128));
+    assert_eq!(of(2, 16, 50.0, Cpu::Arm), (32, 128, 64));
+    assert_eq!(of(4, 8, 50.0, Cpu::Intel), (24, 128, 64));
+    assert_eq!(of(4, 8, 50.0, Cpu::Arm), (24, 128, 128));
+    assert_eq!(of(4, 8, 100.0, Cpu::Intel), (24, 256, 256));
+    assert_eq!(of(4, 16, 100.0, Cpu::Arm), (32, 128, 128));
+    assert_eq!(of(4, 36, 100.0, Cpu::Arm), (32, 128, 64));
+    assert_eq!(of(4, 8, 25.0, Cpu::Intel), (32, 128, 64));
+    assert_eq!(of(3, 8, 25.0, Cpu::Intel), (32, 128, 128));
+    // 24 channels and 8 heads: 48 MiB of 256 KiB each, of which there must be 16; four of 128 KiB, one of 64 KiB.
+    let most = Switching::of(&Machine { generation: Generation::Blackwell, nic_gbytes: 100.0, ..hoppers(4) });
+    let chunk = |mib: u64| Pieces::switched(true, mib << 20, (24, 8), most).chunk_bytes >> 10;
+    assert_eq!([768, 767, 95, 5].map(chunk), [256, 128, 64, 32]);
 }

@@ -18,6 +18,17 @@ use std::collections::{BTreeMap, VecDeque};
 use std::iter;
 use std::sync::Arc;
 
+/// What the empty network takes, from the first host.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Wire {
+    /// For a byte to a host of the same server.
+    pub inside: Time,
+    /// For a byte to the nearest host of another.
+    pub nearest: Time,
+    /// For a MiB to a host of the same server, beside its first byte.
+    pub mib_inside: Time,
+}
+
 /// What a workload has to know of the rest of the scenario.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Environment {
@@ -31,8 +42,8 @@ pub struct Environment {
     pub nodes: Vec<HostId>,
     /// The rate at which every host is connected, if they are alike.
     pub host_rate: Option<Rate>,
-    /// What a byte takes to a host of the same server, and to the nearest host of another, on the empty network.
-    pub wire: (Time, Time),
+    /// What messages take there by themselves.
+    pub wire: Wire,
     /// Application bytes in a full packet.
     pub mss: u64,
     /// Header bytes of every packet.

@@ -37,7 +37,7 @@ mod training;
 pub use chain::Chain;
 pub use dependencies::{Dependencies, Done, Triggers};
 pub use facts::SourceFacts;
-pub use generator::{Environment, Workload};
+pub use generator::{Environment, Wire, Workload};
 pub use query::{Query, QuerySpec, Start};
 pub use spread::Spread;
 

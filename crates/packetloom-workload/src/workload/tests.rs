@@ -11,7 +11,7 @@ fn environment() -> Environment {
         host_ids: Vec::new(),
         server_hosts: None,
         nodes: Vec::new(),
-        wire: (Time::ZERO, Time::ZERO),
+        wire: Wire::default(),
         host_rate: Some(Rate::from_gbps(10)),
         mss: 1460,
         header: 40,

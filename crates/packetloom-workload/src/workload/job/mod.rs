@@ -17,6 +17,7 @@ mod span;
 mod tests;
 #[cfg(test)]
 mod tests_of_nccl;
+mod threads;
 mod walker;
 mod whole;
 

@@ -3,6 +3,8 @@
 use super::counts::Counts;
 use super::pattern::{Message, Stage};
 use super::plan::Operation;
+use super::threads::Labour;
+use crate::flow::FlowId;
 use crate::narrow::exact;
 use crate::units::Time;
 use std::sync::Arc;
@@ -21,6 +23,10 @@ pub struct Progress {
     skipped: u32,
     /// Messages whose buffers have become free, of those that senders wait for.
     freed: Vec<u32>,
+    /// What threads have begun with, by lane and what they take, since this was last asked.
+    begun_with: Vec<(u32, Time)>,
+    /// The message that came last.
+    last: Option<FlowId>,
 }
 
 /// One of its independent parts.
@@ -35,11 +41,18 @@ struct Lane {
     acknowledged: Counts,
     /// How many messages of each stage are yet to be acknowledged; kept where anything waits for that.
     under_way: Counts,
-    /// When what its channel moves so far has been moved, where that takes time.
-    moved: Time,
+    /// The largest message of those that have arrived for each stage, where threads take time for that.
+    largest: Counts,
+    /// For how much its threads wait before they go on: that data is moved, and that neighbours have it.
+    busy_with: u32,
+    /// Whether it is over when they are done.
+    is_ending: bool,
     /// Messages that have come, of those whose senders wait for their buffers: the stage that awaits each, and its number.
     held: Vec<(u32, u32)>,
 }
+
+/// A step that is posted without data has a byte.
+const EMPTY: u64 = 1;
 
 /// A message to be sent.
 #[derive(Clone, Copy, Debug)]
@@ -64,6 +77,8 @@ impl Progress {
             lanes_left: lanes,
             skipped: 0,
             freed: Vec::new(),
+            begun_with: Vec::new(),
+            last: None,
         }
     }
 
@@ -131,18 +146,64 @@ impl Progress {
         });
     }
 
-    /// A message has arrived for a lane.
-    pub fn arrive(&mut self, lane: u32, stage: u32, send: &mut Vec<Sending>) {
-        let arrived = &mut self.lanes[lane as usize].arrived;
+    /// A message of so many bytes has arrived for a lane.
+    pub fn arrive(&mut self, lane: u32, stage: u32, (bytes, flow): (u64, FlowId), send: &mut Vec<Sending>) {
+        let has_threads = self.operation.threads_of(lane, self.place).is_some();
+        let Lane { arrived, largest, .. } = &mut self.lanes[lane as usize];
         arrived.set(stage, arrived.of(stage) + 1);
+        if has_threads {
+            largest.set(stage, largest.of(stage).max(u32::try_from(bytes).unwrap_or(u32::MAX)));
+        }
+        self.last = Some(flow);
         self.advance(lane, send);
     }
 
-    /// A lane's channel moves a message that could leave at `may` after those before it, in so much time; when it has.
-    pub fn moved(&mut self, lane: u32, may: Time, takes: Time) -> Time {
-        let moved = &mut self.lanes[lane as usize].moved;
-        *moved = may.max(*moved).saturating_add(takes);
-        *moved
+    /// The message that came last.
+    pub fn last(&self) -> Option<FlowId> {
+        self.last
+    }
+
+    /// The lanes whose threads have begun with something since this was last asked, and what it takes them.
+    pub fn take_begun(&mut self) -> Vec<(u32, Time)> {
+        std::mem::take(&mut self.begun_with)
+    }
+
+    /// Threads begin with a stage that is passed and sends these; returns whether they have anything to do.
+    fn work(&mut self, lane: u32, at: u32, sent: &[Sending]) -> bool {
+        let Some((threads, labour)) = self.operation.threads_of(lane, self.place) else { return false };
+        let state = &mut self.lanes[lane as usize];
+        let of_messages = sent.iter().map(|one| one.message.bytes);
+        let received = match labour {
+            Labour::Together => state.largest.of(at).into(),
+            _ => 0,
+        };
+        let bytes = of_messages.max().unwrap_or(received);
+        state.largest.set(at, 0);
+        if bytes <= EMPTY {
+            return false;
+        }
+        let is_awaited = |one: &&Sending| {
+            let Message { to, bytes, .. } = one.message;
+            threads.are_fenced && bytes > EMPTY && threads.are_neighbours(self.place, to)
+        };
+        state.busy_with = 1 + exact::<u32>(sent.iter().filter(is_awaited).count());
+        self.begun_with.push((lane, threads.take(labour, bytes)));
+        true
+    }
+
+    /// Something is done for which the threads of a lane wait.
+    pub fn worked(&mut self, lane: u32, send: &mut Vec<Sending>) {
+        let state = &mut self.lanes[lane as usize];
+        state.busy_with -= 1;
+        if state.busy_with > 0 {
+            return;
+        }
+        if state.is_ending {
+            state.is_over = true;
+            self.lanes_left -= 1;
+        } else {
+            self.advance(lane, send);
+        }
     }
 
     fn sending(&self, lane: u32, slot: u32) -> Sending {
@@ -159,6 +220,12 @@ impl Progress {
             self.advance(lane, send);
         }
         self.end_stage(lane, message.stage, send);
+        let is_awaited = self.operation.threads_of(lane, self.place).is_some_and(|(threads, _)| {
+            threads.are_fenced && message.bytes > EMPTY && threads.are_neighbours(self.place, message.to)
+        });
+        if is_awaited {
+            self.worked(lane, send);
+        }
     }
 
     /// When all of a stage was acknowledged here, later stages may go on, and the next piece of the channel.
@@ -198,6 +265,9 @@ impl Progress {
         let stages = self.stages(lane);
         loop {
             let at = self.lanes[lane as usize].stage;
+            if self.lanes[lane as usize].busy_with > 0 {
+                return at > before;
+            }
             let stage = pattern.stage(self.place, at);
             if !self.may_pass(lane, at, &stage) {
                 return at > before;
@@ -209,8 +279,11 @@ impl Progress {
             state.arrived.set(at, 0);
             state.acknowledged.set(at, 0);
             if at == stages {
-                state.is_over = true;
-                self.lanes_left -= 1;
+                let is_working = self.work(lane, at, &[]);
+                let state = &mut self.lanes[lane as usize];
+                state.is_ending = is_working;
+                state.is_over = !is_working;
+                self.lanes_left -= u32::from(!is_working);
                 return true;
             }
             state.stage += 1;
@@ -218,7 +291,9 @@ impl Progress {
             if is_awaited {
                 state.under_way.set(at, exact::<u32>(stage.slots.len()));
             }
+            let first = send.len();
             send.extend(stage.slots.map(|slot| self.sending(lane, slot)));
+            self.work(lane, at, &send[first..]);
         }
     }
 

@@ -9,6 +9,7 @@ use crate::job::Collective;
 use crate::random::Stream;
 use crate::spec::{Complaint, Kind, Needs, Param, Value, Values, param};
 use crate::units::{Rate, Time};
+use crate::workload::Wire;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -190,8 +191,8 @@ pub struct Site<'a> {
     pub server: Option<u32>,
     /// The rate at which every host is connected, if they are alike.
     pub rate: Option<Rate>,
-    /// What a byte takes inside a server, and to the nearest host of another, on the empty network.
-    pub wire: (Time, Time),
+    /// What the empty network takes.
+    pub wire: Wire,
     /// The nodes in servers' switches that reduce, server by server, if there are any.
     pub nodes: &'a [HostId],
     /// Which operations are carried out as wholes.

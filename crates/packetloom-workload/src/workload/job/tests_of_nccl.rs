@@ -6,6 +6,7 @@ use super::*;
 use crate::job::{Collective, Program, Rank};
 use crate::nccl::{Algorithm as How, GRANT_BYTES, Protocol, Wishes};
 use crate::random::{Purpose, Stream};
+use crate::units::Rate;
 use library::Nccl;
 
 fn by(algorithm: How, protocol: Protocol) -> Wishes {
@@ -38,6 +39,23 @@ fn a_buffer_is_free_when_its_message_is_acknowledged_or_when_its_receiver_says_s
     // What the receiver takes for a chunk it takes before it grants its buffer.
     assert_eq!(takes(100, false), passes(100) + latency);
     assert_eq!(takes(100, true), passes(100) + 100_000 + latency + GRANT_BYTES);
+}
+
+/// Two ranks gather 1 MiB of each other in two slices; threads take 1 ns for a byte, as the network does.
+#[test]
+fn threads_send_and_take_one_slice_after_the_other() {
+    let (slice, latency) = (524_288, 1_000);
+    let takes = |server: u32, protocol: Protocol| {
+        let library = Nccl::sent(by(How::Ring, protocol), Time::ZERO, false).with_threads(Rate::from_gbps(8));
+        took(&execute(collective(Collective::AllGather, 2, 4 * slice), on_servers(2, server, library)).0)
+    };
+    // Written to a buffer, sent by the NIC while the next is written, and taken while that is under way.
+    assert_eq!(takes(1, Protocol::Simple), 4 * slice + latency);
+    // Written to the neighbour, who acknowledges each before the next; then both are taken.
+    assert_eq!(takes(2, Protocol::Simple), 4 * slice + 2 * 2 * latency);
+    // A MiB is 32 chunks of LL, 64 KiB on the wire: each is written, is on the wire behind that, and is taken.
+    let chunk = 65_536;
+    assert_eq!(takes(2, Protocol::Ll), 32 * (3 * chunk + latency));
 }
 
 #[test]

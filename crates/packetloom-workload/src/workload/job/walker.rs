@@ -1,7 +1,6 @@
 //! A rank at work: it belongs to its host, and nothing that changes in it is shared.
 
 use super::inbox::Inbox;
-use super::library::Nccl;
 use super::pattern::Message;
 use super::plan::{ANSWER, Exchange, Life, Located, MESSAGE, Plan};
 use super::progress::{Progress, Sending};
@@ -109,6 +108,8 @@ enum Due {
     Came(FlowId),
     /// A message of a collective operation was processed.
     Arrived(FlowId),
+    /// In an exchange of this repetition, threads have moved what they had of a lane.
+    Worked(u32, u32),
     /// A call of a library has taken what it does before a collective operation begins.
     Called(u32),
     /// A rank of the job fails.
@@ -225,6 +226,7 @@ impl Walker {
                 Due::Queued(place) => self.queue(place, now),
                 Due::Held(place) => self.held(place, now, start),
                 Due::Called(place) => self.begin_collective(place, now, start),
+                Due::Worked(exchange, lane) => self.worked((self.iteration, exchange), lane, now, start),
                 Due::Fails => return self.fail(),
                 Due::GoesOn => self.go_on(now),
                 Due::Came(flow) => {
@@ -609,17 +611,22 @@ impl Walker {
             let at = Located { iteration: key.0, exchange: key.1, index };
             start.push(plan.flow(at, self.rank, plan.rank_at(operation.group, to), bytes, now));
         }
-        let moves = plan.settings.library.as_ref().and_then(Nccl::channel_rate);
+        let begun_with = self.collectives.get_mut(&key).map(Progress::take_begun).unwrap_or_default();
+        for (lane, takes) in begun_with {
+            self.due.push(Reverse((now.saturating_add(takes), Due::Worked(key.1, lane))));
+        }
+        let own = plan.place_in(operation.group, self.rank);
         for Sending { index, message, lane } in sending.drain(..) {
             let at = Located { iteration: key.0, exchange: key.1, index };
             let to = plan.rank_at(operation.group, message.to);
             let costs = &plan.settings.costs;
             let may = now.max(self.nic.0);
             let mut when = take_turn(&mut self.free.0, may, costs.to_send(message.bytes));
-            if let Some(rate) = moves
-                && let Some(progress) = self.collectives.get_mut(&key)
+            if let Some((threads, labour)) = operation.threads_of(lane, own)
+                && !threads.are_neighbours(own, message.to)
             {
-                when = progress.moved(lane, when, rate.time_for(message.bytes));
+                // A neighbour's memory they write themselves; a NIC sends what is written.
+                when = when.max(now.saturating_add(threads.take(labour, message.bytes)));
             }
             self.nic.0 = may.saturating_add(costs.occupied(message.bytes));
             start.push(plan.flow(at, self.rank, to, message.bytes, when));
@@ -662,6 +669,7 @@ impl Walker {
                 let when = take_turn(&mut self.free.1, now, plan.settings.costs.to_receive(bytes));
                 let from = plan.rank_at(operation.group, part.from);
                 let when = when.saturating_add(plan.hop_cost(operation, from, self.rank));
+                let when = when.saturating_add(operation.trail(&part));
                 if when > now {
                     self.due.push(Reverse((when, Due::Arrived(flow))));
                 } else {
@@ -703,9 +711,19 @@ impl Walker {
             if progress.operation().grant(at.index).is_some() {
                 progress.hold(part.lane_there, part.message.stage_there, at.index);
             }
-            progress.arrive(part.lane_there, part.message.stage_there, &mut sending);
+            let came = (part.message.bytes, flow);
+            progress.arrive(part.lane_there, part.message.stage_there, came, &mut sending);
         }
         self.after_progress(key, Some(flow), sending, now, start);
+    }
+
+    /// Threads have moved what they had of a lane.
+    fn worked(&mut self, key: (u32, u32), lane: u32, now: Time, start: &mut Vec<Flow>) {
+        let mut sending = std::mem::take(&mut self.sending);
+        let Some(progress) = self.collectives.get_mut(&key) else { return };
+        progress.worked(lane, &mut sending);
+        let last = progress.last();
+        self.after_progress(key, last, sending, now, start);
     }
 
     /// A message of its own was acknowledged, or its buffer granted anew.
@@ -722,7 +740,8 @@ impl Walker {
                     let part = progress.operation().part(at.index);
                     progress.acknowledge(part.lane, &part.message, &mut sending);
                 }
-                self.after_progress(key, None, sending, now, start);
+                let last = self.collectives.get(&key).and_then(Progress::last);
+                self.after_progress(key, last, sending, now, start);
             }
             &Exchange::Send { place, .. } => {
                 if plan.program.sends_block && at.iteration == self.iteration {

@@ -27,7 +27,7 @@ pub const COMPONENTS: &[Component] = &[
 const PARAMS: &[Param] = &[
     param! {
         "mode" = "packets": Kind::Choice(&["packets", "tuner"]),
-        "\"packets\": channels send their chunks in slices, with at most eight steps of a connection under way. Operations use rings, trees, switches in servers that reduce (the topology's reduction), and pairs in the library's order. \"tuner\": nothing is sent. An operation takes the cost model's time from the moment when its last rank has begun. All-to-all and sends are not in the model, and are refused.",
+        "\"packets\": channels send their chunks in slices, with at most eight steps of a connection under way. Operations use rings, trees, PAT, switches in servers that reduce (the topology's reduction), and pairs in the library's order. \"tuner\": nothing is sent. An operation takes the cost model's time from the moment when its last rank has begun. All-to-all and sends are not in the model, and are refused.",
         "NCCL 2.30.7, src/enqueue.cc: calcCollChunking; src/graph/tuning.cc: ncclTopoGetAlgoTime"
     },
     param! {
@@ -114,8 +114,8 @@ const PARAMS: &[Param] = &[
     },
     param! {
         "channel_rate": Kind::Rate,
-        "The greatest rate at which the accelerator sends for one channel. Left out: only links bound it.",
-        "measured: 13 to 20 GB/s for a channel over 400 Gb/s (NVIDIA/nccl issue 2409)"; acts &[PACKETS]
+        "The greatest rate at which an accelerator's threads move the data of a channel: they send, pass on or take one piece after the other. Left out: the library's own bound by generation and protocol (Hopper with Simple: 38.7 GB/s, half of it for each direction of trees and pairs). Switches that reduce have none then.",
+        "NCCL 2.30.7, src/graph/tuning.cc: perChMaxTreeBws, perChMaxRingLL128Bws, perChMaxTreeLL128Bws, llMaxBws"; acts &[PACKETS]
     },
 ];
 

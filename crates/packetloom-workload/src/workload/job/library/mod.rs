@@ -11,17 +11,19 @@ pub use component::COMPONENTS;
 
 use super::pattern::Pattern;
 use super::pattern::nccl::{
-    Halves, Pairing, SWITCHED_LANES, Switched, pairs, pipelines, rings, switched, trees,
+    Halves, Pairing, SWITCHED_LANES, Switched, pairs, pat, pipelines, rings, switched, trees,
 };
 use super::settings::Site;
+use super::threads::Threads;
 use crate::job::Collective;
 use crate::narrow::{exact, saturated};
 use crate::nccl::{
     ALGORITHMS, Algorithm, Choice, Cpu, Generation, Graphs, Inside, Machine, PROTOCOLS, Parts, Pieces,
-    Protocol, Wishes, call_us, channels_per_peer, choose, ring_hop_us,
+    Protocol, Switching, Wishes, call_us, channels_per_peer, choose, ring_hop_us, threads_gbytes,
 };
 use crate::spec::{Complaint, Kind, Needs, Param, Values, param};
 use crate::units::{Rate, Time};
+use crate::workload::Wire;
 use call::of_us;
 
 /// Who carries out a workload's collective operations.
@@ -68,8 +70,8 @@ pub struct Nccl {
     channel_rate: Option<Rate>,
     /// Whether there are nodes in servers' switches that reduce.
     has_nodes: bool,
-    /// What a byte takes inside a server, and to the nearest other, on the empty network.
-    wire: (Time, Time),
+    /// What the empty network takes.
+    wire: Wire,
 }
 
 /// The lanes of an operation.
@@ -181,9 +183,21 @@ impl Nccl {
         self.has_grants && !self.is_modelled
     }
 
-    /// What a channel moves at most, if that is bounded.
-    pub fn channel_rate(&self) -> Option<Rate> {
-        self.channel_rate
+    /// What accelerators' threads do for the messages of an operation, if that is known; the server of each place.
+    pub fn threads(&self, call: &Call, servers: &[u32]) -> Option<Threads> {
+        let own = || {
+            let algorithm = call.best.map(|best| best.algorithm);
+            let named = PROTOCOLS.iter().find(|(name, _)| *name == call.protocol);
+            threads_gbytes(&call.machine, algorithm, named?.1)
+        };
+        let rate = || own().map(|gbytes| Rate(saturated::<u64>((gbytes * 8e9).round())));
+        let rate = self.channel_rate.or_else(rate).filter(|_| !self.is_modelled)?;
+        Some(Threads {
+            rate,
+            are_fenced: call.protocol == Protocol::Simple.name(),
+            mib_inside: Time(self.wire.mib_inside.as_ps() * u64::from(call.channels)),
+            servers: servers.to_vec(),
+        })
     }
 
     /// How it carries out an operation on so many bytes.
@@ -217,20 +231,11 @@ impl Nccl {
                 wished(self.wishes.protocol.map(Protocol::name)),
             )
         })?;
-        let by = best.algorithm.name();
-        let told = |what: &str| {
-            format!(
-                "NCCL would carry out this {name} by {by}, which mode = \"packets\" {what}, an algorithm, or mode = \"tuner\""
-            )
-        };
-        match best.algorithm {
-            Algorithm::Pat if !self.is_modelled => return Err(told("has not; write pat = false")),
-            Algorithm::Nvls | Algorithm::NvlsTree if !self.is_modelled && !self.has_nodes => {
-                let what =
-                    "has where switches in servers reduce (topology.reduction); write that, or nvls = false";
-                return Err(told(what));
-            }
-            _ => {}
+        if is_switched(best.algorithm) && !self.is_modelled && !self.has_nodes {
+            return Err(format!(
+                "NCCL would carry out this {name} by {}, which mode = \"packets\" has where switches in servers reduce (topology.reduction); write that, or nvls = false, an algorithm, or mode = \"tuner\"",
+                best.algorithm.name()
+            ));
         }
         Ok(Call {
             algorithm: best.algorithm.name(),
@@ -275,13 +280,13 @@ impl Nccl {
         let (mut inside, network) = ring_hop_us(machine, algorithm, protocol);
         if is_switched(algorithm) {
             // Half of it until a head has the sum, half until all have it; on the wire each half is twice a neighbour's.
-            inside = inside / 2.0 - self.wire.0.as_secs_f64() * 1e6;
+            inside = inside / 2.0 - self.wire.inside.as_secs_f64() * 1e6;
         }
         let [call, by_network, by_inside] = self.written;
         HopCosts {
-            call: call.unwrap_or(of_us(call_us(algorithm, protocol))),
-            network: by_network.unwrap_or(of_us(network).since(self.wire.1)),
-            inside: by_inside.unwrap_or(of_us(inside.max(0.0)).since(self.wire.0)),
+            call: call.unwrap_or(of_us(call_us(machine, algorithm, protocol))),
+            network: by_network.unwrap_or(of_us(network).since(self.wire.nearest)),
+            inside: by_inside.unwrap_or(of_us(inside.max(0.0)).since(self.wire.inside)),
         }
     }
 
@@ -311,6 +316,7 @@ impl Nccl {
             return Ok(Lanes { patterns, lanes: 2 * channels, bytes: LaneBytes::Part(channels, 2) });
         }
         let patterns = match operation {
+            _ if how.0 == Algorithm::Pat => vec![pat(operation, ranks, each)],
             Collective::AllReduce => rings(shape, nics, 2, each)?,
             Collective::Broadcast => pipelines(shape, nics, false, each)?,
             Collective::Reduce => pipelines(shape, nics, true, each)?,
@@ -334,7 +340,8 @@ fn by_switches(
 ) -> Lanes {
     let (ranks, servers, server) = (machine.ranks, machine.servers, machine.local());
     let heads = if servers > 1 { machine.nics.min(server) } else { server };
-    let pieces = Pieces::switched(algorithm == Algorithm::NvlsTree, bytes, (channels, heads), servers);
+    let most = Switching::of(machine);
+    let pieces = Pieces::switched(algorithm == Algorithm::NvlsTree, bytes, (channels, heads), most);
     let halves = Halves {
         reduces: operation != Collective::AllGather,
         multicasts: operation != Collective::ReduceScatter,

@@ -3,7 +3,8 @@
 use super::*;
 use crate::flow::Flow;
 use crate::job::{Dependency, Operation, Program, Rank, Sizes, Work};
-use crate::units::Time;
+use crate::units::{Rate, Time};
+use crate::workload::Wire;
 use crate::workload::job::{Costs, Life, Plan, Settings, Whole, carry_out};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -27,7 +28,7 @@ pub fn hopper() -> Nccl {
         written: [None; 3],
         channel_rate: None,
         has_nodes: false,
-        wire: (Time::ZERO, Time::ZERO),
+        wire: Wire::default(),
     }
 }
 
@@ -136,9 +137,15 @@ impl Nccl {
             is_modelled: false,
             has_nvls: false,
             channels: (1, 1),
+            channel_rate: Some(Rate(u64::MAX)),
             written,
             ..hopper()
         }
+    }
+
+    /// The same whose threads move a channel's data at a rate.
+    pub fn with_threads(self, rate: Rate) -> Nccl {
+        Nccl { channel_rate: Some(rate), ..self }
     }
 
     /// By packets and switches that reduce, in so many servers; messages cost this inside servers and between them, and

@@ -25,6 +25,7 @@ pub use direct::Pairs;
 pub use reordered::Reordered;
 pub use shares::Shares;
 
+use super::threads::Labour;
 use crate::job::Collective;
 use std::fmt::Debug;
 use std::ops::Range;
@@ -65,6 +66,11 @@ pub trait Pattern: Debug + Send + Sync {
     /// do different things at a time.
     fn phases(&self) -> Option<Vec<Phase>> {
         None
+    }
+
+    /// What a rank's threads have to do of its messages, where they are slower than links.
+    fn labour(&self) -> Labour {
+        Labour::Together
     }
 
     /// The message that a rank sends in a slot, of an operation on so many bytes.

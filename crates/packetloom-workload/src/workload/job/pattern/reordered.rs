@@ -1,7 +1,7 @@
 //! A pattern whose ranks have another order than their group: one that goes server by server, where the group's ranks
 //! do not.
 
-use super::{Message, Pattern, Phase, Stage};
+use super::{Labour, Message, Pattern, Phase, Stage};
 
 /// What the pattern calls the i-th rank is the group's `members[i]`-th.
 #[derive(Debug)]
@@ -63,6 +63,10 @@ impl Pattern for Reordered {
 
     fn messages(&self, ranks: u32) -> u64 {
         self.pattern.messages(ranks)
+    }
+
+    fn labour(&self) -> Labour {
+        self.pattern.labour()
     }
 
     fn message(&self, rank: u32, slot: u32, bytes: u64) -> Message {

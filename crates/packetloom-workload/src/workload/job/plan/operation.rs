@@ -7,6 +7,7 @@ use crate::nccl::GRANT_BYTES;
 use crate::units::Time;
 use crate::workload::job::library::{Call, LaneBytes};
 use crate::workload::job::pattern::{Algorithm, Message, Pattern, Shares};
+use crate::workload::job::threads::{Labour, Threads};
 
 /// A collective operation, as its group carries it out.
 #[derive(Debug)]
@@ -42,6 +43,8 @@ pub struct Operation {
     pub(super) slots: u32,
     /// Where receivers grant buffers to senders on other servers: the server of each place.
     pub(super) grants: Option<Vec<u32>>,
+    /// Whose threads move data, where they are slower than links.
+    pub threads: Option<Threads>,
 }
 
 /// A message of a collective operation, as its number tells.
@@ -140,6 +143,28 @@ impl Operation {
         let Part { from, message, .. } = self.part(index);
         let crosses = servers[from as usize] != servers[message.to as usize];
         crosses.then(|| self.ungranted() + index)
+    }
+
+    /// The threads of a lane of the rank at a place, if it has any.
+    pub fn threads_of(&self, lane: u32, place: u32) -> Option<(&Threads, Labour)> {
+        let labour = self.pattern(lane).labour();
+        let threads = self.threads.as_ref().filter(|_| place < self.ranks && labour != Labour::None);
+        threads.map(|threads| (threads, labour))
+    }
+
+    /// How much later than its bytes can be there a message is taken, since threads write and copy it.
+    pub fn trail(&self, part: &Part) -> Time {
+        let &Part { lane, lane_there, from, message } = part;
+        let sender = self.threads_of(lane, from);
+        let sender = sender.filter(|(threads, _)| threads.are_neighbours(from, message.to));
+        let written = sender.map_or(Time::ZERO, |(threads, labour)| threads.trail(labour, message.bytes));
+        match self.threads_of(lane_there, message.to) {
+            // It is copied beside others; else that is a part of the stage that awaits it.
+            Some((threads, labour @ Labour::Beside(_))) => {
+                written.saturating_add(threads.take(labour, message.bytes))
+            }
+            _ => written,
+        }
     }
 
     /// The message of this number.

@@ -90,6 +90,7 @@ impl Patterns {
             patterns,
             slots,
             grants: None,
+            threads: None,
         })
     }
 }
@@ -123,7 +124,9 @@ fn by_library(
     let slots = patterns.iter().map(|pattern| pattern.slots()).max().unwrap_or(0);
     let server = |rank: &u32| plan.settings.servers.as_ref().map_or(*rank, |servers| servers[*rank as usize]);
     let nodes: &[u32] = if call.is_switched() { &plan.nodes[group as usize] } else { &[] };
-    let grants = library.has_grants().then(|| members.iter().chain(nodes).map(server).collect());
+    let servers: Vec<u32> = members.iter().chain(nodes).map(server).collect();
+    let threads = library.threads(&call, &servers);
+    let grants = library.has_grants().then_some(servers);
     Ok(Operation {
         kind,
         algorithm: Algorithm::usual(kind),
@@ -142,6 +145,7 @@ fn by_library(
         patterns: Arc::new(patterns),
         slots,
         grants,
+        threads,
     })
 }
 

@@ -3,6 +3,7 @@
 
 mod nvls;
 mod pairs;
+mod pat;
 mod pipeline;
 mod ring;
 #[cfg(test)]
@@ -11,6 +12,7 @@ mod tree;
 
 pub use nvls::{Halves, LANES as SWITCHED_LANES, Switched, switched};
 pub use pairs::{Pairing, pairs};
+pub use pat::pat;
 pub use pipeline::pipelines;
 pub use ring::rings;
 pub use tree::trees;

@@ -3,7 +3,7 @@
 //! A channel's batches follow each other: a rank begins with the next once it has all of this one. With PXN what leaves
 //! a server goes first to the neighbour whose NIC is on the receiver's rail, which passes it on, in a lane beside.
 
-use super::super::{Message, Pattern, Stage};
+use super::super::{Labour, Message, Pattern, Stage};
 use crate::narrow::exact;
 use crate::nccl::{Parts, STEPS, TOGETHER, group, in_order};
 use std::sync::Arc;
@@ -193,6 +193,11 @@ impl Pattern for Channel {
     fn room(&self, _: u32, stage: u32) -> Option<u32> {
         let before = self.depth() * if self.is_relay { TOGETHER } else { 1 };
         stage.checked_sub(before)
+    }
+
+    /// What is relayed a proxy sends.
+    fn labour(&self) -> Labour {
+        if self.is_relay { Labour::None } else { Labour::Beside(self.pairs().min(TOGETHER)) }
     }
 
     fn message(&self, rank: u32, slot: u32, bytes: u64) -> Message {

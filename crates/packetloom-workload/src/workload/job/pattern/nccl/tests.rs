@@ -2,10 +2,12 @@
 
 use super::*;
 use crate::job::Collective;
-use crate::nccl::{Algorithm, Parts, Pieces, Protocol};
+use crate::nccl::{Algorithm, Parts, Pieces, Protocol, Switching};
 use crate::random::{Purpose, Stream};
 use crate::workload::job::pattern::{Message, Pattern};
 use std::collections::BTreeMap;
+
+const MOST: Switching = Switching { channels: 16, chunk_bytes: 128 << 10, tree_chunk_bytes: 128 << 10 };
 
 /// A lane of a rank: its stage, what came for which, and what of which is under way.
 #[derive(Clone, Default)]
@@ -220,7 +222,7 @@ fn switches_reduce_and_multicast_and_a_trees_heads_alone_cross_servers() {
         let (servers, bytes) = (ranks / server, 1_000_000);
         let halves = Halves { reduces, multicasts };
         let all = Switched { ranks, server, heads, channels: 2, halves };
-        let pieces = Pieces::switched(servers > 1, bytes, (2, heads), servers);
+        let pieces = Pieces::switched(servers > 1, bytes, (2, heads), MOST);
         let lanes = switched(all, (bytes, pieces));
         assert_eq!(lanes.len() as u32, SWITCHED_LANES * 2 * heads);
         for (nth, lanes) in lanes.chunks(SWITCHED_LANES as usize).enumerate() {
@@ -252,6 +254,26 @@ fn switches_reduce_and_multicast_and_a_trees_heads_alone_cross_servers() {
             // A node gives its head the sum, and everyone the result.
             let of_node = (u64::from(reduces) + u64::from(multicasts) * u64::from(server)) * bytes;
             assert!((ranks..ranks + servers).all(|node| sent[node as usize].1 == of_node), "{sent:?}");
+        }
+    }
+}
+
+#[test]
+fn pat_ends_and_every_rank_sends_what_the_others_are_to_have() {
+    for operation in [Collective::AllGather, Collective::ReduceScatter] {
+        for (ranks, bytes) in [(2, 1_000), (6, 60_000), (8, 8 << 20), (13, 13 << 20), (32, 96 << 20)] {
+            let pieces =
+                Pieces::of(operation, (Algorithm::Pat, Protocol::Simple), (bytes, 1), (ranks, ranks));
+            let lanes = [pat(operation, ranks, (bytes, pieces))];
+            let (sent, pairs) = carry_out(&lanes, ranks, bytes);
+            let each = bytes.div_ceil(u64::from(ranks));
+            let all: u64 = sent.iter().map(|(_, bytes)| bytes).sum();
+            assert_eq!(all, each * u64::from(ranks * (ranks - 1)), "{operation:?} {ranks}");
+            let ahead = |&(from, to): &(u32, u32)| match operation {
+                Collective::AllGather => (from + ranks - to) % ranks,
+                _ => (to + ranks - from) % ranks,
+            };
+            assert!(pairs.keys().map(ahead).all(u32::is_power_of_two));
         }
     }
 }
