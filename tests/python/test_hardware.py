@@ -14,9 +14,10 @@ from packetloom.cli.main import app
 from packetloom.errors import PacketloomError
 from packetloom.validate.command import KINDS, named, run_validation
 from packetloom.validate.hardware import hardware_comparisons, page, set_names
-from packetloom.validate.hardware.catalogue import SETS
+from packetloom.validate.hardware.catalogue import AMPERE_LINK_GBYTES, HOPPER_LINK_GBYTES, SETS
 from packetloom.validate.hardware.comparisons import curves, judged
 from packetloom.validate.hardware.figures import Figure, Summary
+from packetloom.validate.hardware.machines import reads
 from packetloom.validate.hardware.measurements import SHIPPED, Measurement, measurements
 from packetloom.validate.hardware.sets import HardwareSet, Missed
 from packetloom.validate.page import kept_rows
@@ -53,9 +54,14 @@ def test_every_set_has_a_name_of_its_own_and_figures_that_count() -> None:
     assert {path.stem for path in FILES} - {one.file for one in SETS} == {"h4_a100_p2p", "h4_gh200_p2p"}
 
 
-def test_constants_of_meshes_are_those_of_the_sets_own_copies() -> None:
-    for name, constant in (("a100", 94.036), ("gh200", 133.262)):
-        assert measurements(f"h4_{name}_p2p")[0].value == constant
+def test_an_nvlink_of_a100_carries_what_the_library_counts_and_none_more_than_copies_took() -> None:
+    transport = reads()["transport"]
+    data, header, back = (int(transport[key].removesuffix("B")) for key in ("mss", "header", "ack"))
+    assert AMPERE_LINK_GBYTES * data / (data + header + back) == 20.0  # Both ways at a time: topo.h, SM80_NVLINK_BW.
+    one_way = {"a100": AMPERE_LINK_GBYTES * data / (data + header) * 4, "gh200": HOPPER_LINK_GBYTES * 6}
+    for name, gbytes in one_way.items():
+        copied = measurements(f"h4_{name}_p2p")[0].value
+        assert 0.9 * copied < gbytes < copied
 
 
 def _figure(ratio: float, *, is_judged: bool = True) -> Figure:

@@ -32,12 +32,17 @@ class Packets:
     header: int
     framing: str = ETHERNET_FRAMING
 
+    ack: int = 0
+    """Bytes that come back for each; nothing: as the preset has it."""
+
     def scheme(self, queue_pairs: int = 1) -> dict[str, Any]:
         """Packets at the link's rate, which no buffer loses: what congestion control the machines had is not known.
 
         The messages of a connection follow each other, as on a reliable connection and over NVLink.
         """
         sizes = {"mss": f"{self.payload}B", "header": f"{self.header}B"}
+        if self.ack:
+            sizes |= {"ack": f"{self.ack}B"}
         several = {"kind": "in-order", "queue_pairs": queue_pairs}
         connections = several if queue_pairs > 1 else "in-order"
         transport = {"kind": "roce", "preset": "deployed", "connections": connections} | sizes
@@ -60,9 +65,23 @@ def tcp() -> dict[str, Any]:
     return {"name": "TCP", "transport": transport, "queue": "drop-tail"}
 
 
+def beside(packets: Packets) -> dict[str, Any]:
+    """Messages do not wait for each other: each channel has queue pairs and threads of its own."""
+    scheme = packets.scheme()
+    return scheme | {"transport": {key: value for key, value in scheme["transport"].items() if key != "connections"}}
+
+
+def reads() -> dict[str, Any]:
+    """What an A100 reads of a neighbour: 128 B behind a flit of 16 B, for a request of a flit the other way.
+
+    Here 32 of them are one packet (NCCL maintainers: NVIDIA/nccl-tests issues 149 and 258, NVIDIA/nccl issue 1397).
+    """
+    return beside(Packets(4096, 512, "0B", ack=512))
+
+
 def lone_links() -> dict[str, Any]:
-    """Packets without headers, over links whose rates are what copies were measured to reach."""
-    return Packets(4096, 0).scheme()
+    """Packets without headers, over links whose rates are those of data."""
+    return beside(Packets(4096, 0))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
