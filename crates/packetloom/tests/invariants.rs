@@ -192,7 +192,8 @@ fn schemes(network: &str) -> String {
     let table = |(number, (transport, queue, routing)): (usize, &(&str, &str, &str))| {
         let routing = if routing.starts_with('{') { routing.to_string() } else { format!("{routing:?}") };
         // Hosts and switches count the same credits; and hosts must know pauses.
-        let is_alike = *transport == "daq" || ["shared-buffer", "bfc"].iter().any(|one| queue.contains(one));
+        let is_alike = *transport == "daq"
+            || ["shared-buffer", "bfc", "flow_control"].iter().any(|one| queue.contains(one));
         let nic = if is_alike { queue } else { "\"drop-tail\"" };
         format!(
             "[[scheme]]\nname = \"{number}\"\ntransport = {{ kind = \"{transport}\"{keys} }}\nqueue = {queue}\n\
@@ -261,10 +262,11 @@ fn every_law_holds_on_the_grid() {
         }
         // Such a run ends as the last packet leaves its server, with packets still under way.
         if !outcome.ports.is_empty() && !is_central(&case) {
-            // A credit, or a notice of ConWeave's, ends at a switch, which no port there counts.
+            // A credit, a pause, or a notice of ConWeave's, ends at a switch, which no port there counts.
             let of = |section| case.scheme.component(section).kind;
+            let queue = case.scheme.component("queue");
             let notifies =
-                queue::credit_bytes(&case.scheme.component("queue")).is_some() || of("queue") == "bfc";
+                queue::credit_bytes(&queue).or(queue::pause_bytes(&queue)).is_some() || queue.kind == "bfc";
             if !notifies && of("routing") != "conweave" {
                 switches_lose_no_packet(&outcome, &context);
             }

@@ -279,3 +279,37 @@ fn a_host_heeds_pauses_where_its_switch_has_them() {
         Simulation::new(cases(&other).remove(0)).map(|_| ()).expect_err("it would pause other classes");
     assert_eq!(refused.key, "scheme.nic.lossless");
 }
+
+/// A packet from a host of 10 Gb/s keeps a port of 40 Gb/s for as long as it takes to come, and a PAUSE waits for it.
+#[test]
+fn headroom_has_room_for_what_comes_while_a_slower_link_keeps_a_pause_waiting() {
+    let outcome = run(r#"
+[topology]
+kind = "leaf-spine"
+spines = 1
+leaves = 3
+hosts_per_leaf = 4
+host_link = { rate = "10Gbps", delay = "0.1us" }
+link = { rate = "40Gbps", delay = "0.2us" }
+forwarding = "cut-through"
+
+[[workload]]
+sizes = { kind = "exponential", mean = "40KB" }
+share = 0.7
+
+[[workload]]
+sizes = { kind = "uniform", minimum = "1B", maximum = "20KB" }
+pattern = { kind = "incast", fan_in = 7 }
+share = 0.3
+
+[[scheme]]
+name = "DCQCN"
+transport = "dcqcn"
+queue = { kind = "egress", scheduler = "strict", aqm = { kind = "threshold", mark_above = "15KB" }, buffer = { kind = "ingress", size = "150KB", alpha = 8, reserve = "0B" }, flow_control = "pfc" }
+
+[run]
+loads = [0.9]
+flows = 600
+"#);
+    is_lossless(&outcome);
+}

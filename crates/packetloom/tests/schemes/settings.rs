@@ -33,6 +33,8 @@ const DUALPI2: &str = r#"{ kind = "egress", scheduler = "dual-queue", aqm = { ki
 const ABM: &str = r#"{ kind = "egress", scheduler = "strict", aqm = { kind = "threshold", mark_above = "6KB" }, buffer = { kind = "abm", size = "20KB", alphas = [1, 0.5, 0.25], saturation = "6KB", interval = "5us" } }"#;
 /// Pauses by priority from a few packets on.
 const PFC: &str = r#"{ kind = "egress", scheduler = { kind = "dwrr", weights = [1, 1, 1], strict = 1 }, aqm = { kind = "threshold", mark_above = "6KB" }, buffer = { kind = "ingress", size = "60KB", reserve = "1KB", pause_above = "3KB" }, flow_control = "pfc" }"#;
+/// The same by Reverie's filters, which follow what leaves at once.
+const REVERIE: &str = r#"{ kind = "egress", scheduler = { kind = "dwrr", weights = [1, 1, 1], strict = 1 }, aqm = { kind = "threshold", mark_above = "6KB" }, buffer = { kind = "reverie", size = "60KB", alpha = 0.1, gamma = 0.0, resume_offset = "0B" }, flow_control = "pfc" }"#;
 const STRICT: &str = r#"{ kind = "classes", strict = 8, queue = "drop-tail", port = { kind = "ecn", capacity = "225KB", mark_above = "6KB" } }"#;
 const PFABRIC: &str = r#"{ kind = "pfabric", capacity = "6KB" }"#;
 const TRIMMING: &str = r#"{ kind = "ndp", capacity = "36KB" }"#;
@@ -158,6 +160,12 @@ pub const SETTINGS: &[Setting] = &[
     },
     Setting { flows: RDMA, ..on_rack("dcqcn", "cnp_interval = \"5us\"", MARKING) },
     Setting { variant: "pfc", flows: RDMA, others: "", ..on_rack("dcqcn", "cnp_interval = \"5us\"", PFC) },
+    Setting {
+        variant: "reverie",
+        flows: RDMA,
+        others: "",
+        ..on_rack("dcqcn", "cnp_interval = \"5us\"", REVERIE)
+    },
     Setting { flows: RDMA, others: "", ..on_rack("bfc", "", r#"{ kind = "bfc", pause_above = 0.5 }"#) },
     Setting { flows: RDMA, ..on_rack("timely", "t_low = \"5us\", min_rtt = \"10us\"", ENDLESS) },
     Setting { flows: RDMA, ..on_rack("hpcc", "", ENDLESS) },

@@ -5,7 +5,7 @@ use crate::flow::HostId;
 use crate::link_message::LinkMessage;
 use crate::narrow::narrow;
 use crate::spec::{Complaint, Values};
-use crate::topology::{Link, Topology};
+use crate::topology::{Forwarding, Link, Topology};
 use crate::units::{Rate, Time};
 
 /// The packets that the memory managers of ConWeave's simulator count in.
@@ -20,8 +20,10 @@ pub struct Headroom {
     rate: Rate,
     /// Of the link, and of the one back.
     latencies: [Time; 2],
-    /// The largest packets that a port may just have begun when it is to pause, or to be paused.
+    /// The packet that sets the PAUSE off.
     packet_bytes: u64,
+    /// What the port may just have begun that is to pause, and the one that is to be paused.
+    begun_bytes: [u64; 2],
     frame_bytes: u64,
     /// What is charged to headroom before the class can be paused.
     unpaused_bytes: u64,
@@ -31,10 +33,12 @@ impl Headroom {
     /// Of a link and the one that leads back; `queue`: what [`pfc`] says of it.
     pub fn new(link: &Link, back: &Link, topology: &Topology, queue: &Values, packet_bytes: u64) -> Headroom {
         let framing = topology.framing_bytes;
+        let begun = |node| begun_bytes(node, link.rate, topology, packet_bytes + framing);
         Headroom {
             rate: link.rate,
             latencies: [link.latency, back.latency],
             packet_bytes: packet_bytes + framing,
+            begun_bytes: [begun(link.dst), begun(link.src)],
             frame_bytes: queue.bytes("pause_frame") + framing,
             unpaused_bytes: by_mmu(queue, 0, GUARANTEED_BYTES),
         }
@@ -46,12 +50,14 @@ impl Headroom {
 
     /// The worst case (IEEE 802.1Q Annex N, without interface delays): a packet exceeds the threshold and triggers
     /// the PAUSE; another packet on the wire delays the PAUSE; the PAUSE takes its time to the far end, where a
-    /// packet has just begun; and what started there until then takes its time back. With pools, a class may have
+    /// packet has just begun; and what started there until then takes its time back. A port that cuts a packet through
+    /// from a slower link is taken for as long as that takes. With pools, a class may have
     /// had nothing as the pool was full: all that it then has is headroom, but it is paused only beyond what it is
     /// guaranteed.
     pub fn needed(&self) -> u64 {
         let meanwhile = self.bytes_in(self.latencies[0] + self.latencies[1]);
-        meanwhile + 3 * self.packet_bytes + self.frame_bytes + self.unpaused_bytes
+        let begun: u64 = self.begun_bytes.iter().sum();
+        meanwhile + self.packet_bytes + begun + self.frame_bytes + self.unpaused_bytes
     }
 
     /// What the queue gives it.
@@ -60,6 +66,19 @@ impl Headroom {
             if is_filtered(queue) { 0 } else { by_mmu(queue, 3 * self.bytes_in(self.latencies[0]), 0) };
         queue.optional_bytes("headroom").unwrap_or_else(|| self.needed().max(usual))
     }
+}
+
+/// What a link of a rate carries while a port of a node is taken by one packet: as long as the packet takes by the slowest
+/// link into a switch that cuts it through, and may not send what has not come.
+fn begun_bytes(node: u32, rate: Rate, topology: &Topology, packet_bytes: u64) -> u64 {
+    let cuts_through = matches!(topology.forwarding, Forwarding::CutThrough { underrun: false, .. });
+    if !cuts_through || node < topology.hosts {
+        return packet_bytes;
+    }
+    let into = topology.nodes[node as usize].ports.clone();
+    let into = into.map(|link| topology.links[topology.link_back(link as usize)].rate.as_bps());
+    let slowest = into.min().unwrap_or(rate.as_bps()).max(1);
+    packet_bytes.max((packet_bytes * rate.as_bps()).div_ceil(slowest))
 }
 
 /// What each link may use of a buffer beside the shared part and headroom.
@@ -145,9 +164,13 @@ fn check_node(
             0 => String::new(),
             bytes => format!(", {bytes} B that a class may have before it is paused"),
         };
+        let begun = match short.begun_bytes.iter().sum::<u64>() {
+            bytes if bytes == 2 * short.packet_bytes => "two".to_owned(),
+            bytes => format!("{bytes} B"),
+        };
         let message = format!(
             "a link of {} needs {} B to be lossless: {} B while the PAUSE and what started before it are under way, one \
-             packet of {packet_bytes} B that sets it off and two just begun{unpaused}, and a PAUSE of {frame_bytes} B; \
+             packet of {packet_bytes} B that sets it off and {begun} just begun{unpaused}, and a PAUSE of {frame_bytes} B; \
              write {}B or more, leave it out, or write unsafe_headroom = true and lose packets",
             short.rate,
             short.needed(),
