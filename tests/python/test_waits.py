@@ -9,7 +9,7 @@ from rich.console import Console
 import packetloom
 from packetloom.report.measures import question_of
 from packetloom.report.waits import bounds, stragglers, time_spent
-from packetloom.report.waits.speeds import _table
+from packetloom.report.waits.speeds import _fitting, _table
 from packetloom.report.waits.timeline import timeline
 from packetloom.stats.interference import interference
 
@@ -173,8 +173,8 @@ def test_no_word_of_a_heading_is_broken() -> None:
     """At 80 columns "communication" had lost its last letter to the next line."""
     header = ["fault", "a repetition takes", "exposed communication", "bus bandwidth, all-reduce (scale-up)"]
     lines = [["none", "14.8 ± 1.8 ms", "5.18 ± 1.85 ms (35 %)", "1,581 ± 372 Gb/s"]]
-    console = Console(width=48)
+    console = Console(width=56)
     with console.capture() as shown:
-        console.print(_table("Jobs", header, lines, 5))
+        console.print(_table("Jobs", header, lines, _fitting(header, lines, 56)))
     said = shown.get()
     assert all(word in said.split() for text in header for word in text.split())

@@ -236,7 +236,7 @@ mod tests {
     #[test]
     fn times_are_said_to_three_digits_with_their_unit() {
         let said =
-            [6_664.772_351, 999.6, 1.273, 0.02335, 0.02, 9.996e-3, 4.02e-6, 2.5e-7, 0.0].map(seconds_said);
+            [6_664.772_351, 999.6, 1.273, 0.02337, 0.02, 9.996e-3, 4.02e-6, 2.5e-7, 0.0].map(seconds_said);
         let expected =
             ["6665 s", "1000 s", "1.27 s", "23.4 ms", "20 ms", "10 ms", "4.02 us", "250 ns", "0 ns"];
         assert_eq!(said, expected);

@@ -87,6 +87,7 @@ mod tests {
                 ("link", cable(100)),
                 ("host_link", Value::Absent),
                 ("core_link", Value::Absent),
+                ("oversubscription", Value::Absent),
                 ("switch_delay", Value::Time(Time::ZERO)),
                 ("switch_delays", Value::Absent),
                 ("host_delay", Value::Time(Time::ZERO)),

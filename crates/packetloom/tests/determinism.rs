@@ -179,6 +179,7 @@ fn ports_of_parts_are_pinned_and_do_not_depend_on_windows_nor_threads() {
     let abm = r#"{ kind = "egress", scheduler = "strict", aqm = { kind = "threshold", mark_above = "30KB" }, buffer = { kind = "abm", size = "80KB", alphas = [1, 0.5], interval = "20us" } }"#;
     let pfc = r#"{ kind = "egress", scheduler = { kind = "dwrr", weights = [1, 2, 4], strict = 1 }, aqm = { kind = "red", min = "5KB", max = "200KB" }, buffer = { kind = "ingress", size = "600KB" }, flow_control = { kind = "pfc", pause_time = "50us" } }"#;
     let cbfc = r#"{ kind = "egress", scheduler = { kind = "dwrr", weights = [1, 2, 4], strict = 1 }, aqm = { kind = "red", min = "5KB", max = "60KB" }, flow_control = { kind = "cbfc", credits = "16KB" } }"#;
+    let reverie = r#"{ kind = "egress", scheduler = { kind = "dwrr", weights = [1, 2, 4], strict = 1 }, aqm = { kind = "red", min = "5KB", max = "200KB" }, buffer = { kind = "reverie", size = "100KB", alpha = 0.1, gamma = 0.9 }, flow_control = { kind = "pfc", pause_time = "50us" } }"#;
     let strict = r#"{ kind = "egress", scheduler = "strict", aqm = { kind = "red", min = "5KB", max = "30KB", max_probability = 0.5 } }"#;
     let pfabric = r#"{ kind = "egress", scheduler = "pfabric", buffer = { kind = "pool", size = "40KB" } }"#;
     let fair = r#"{ kind = "egress", scheduler = "weighted-fair", aqm = { kind = "threshold", mark_above = "15KB" } }"#;
@@ -196,6 +197,7 @@ fn ports_of_parts_are_pinned_and_do_not_depend_on_windows_nor_threads() {
         ("pias", abm, "3703ffa34bf8960a"),
         ("dcqcn", pfc, "ac69839b38ff4a49"),
         ("dcqcn", cbfc, "b944ff0a5aafc17b"),
+        ("dcqcn", reverie, "7dd443af3f59baec"),
         ("line-rate", pfabric, "a1f7965a1899a56c"),
         ("dctcp", fair, "4b2b896778b29b77"),
     ];

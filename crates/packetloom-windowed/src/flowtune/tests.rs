@@ -27,6 +27,7 @@ fn topology(kind: &str, counts: &[(&str, u64)]) -> Topology {
             ("link", Value::Component(values("link", link))),
             ("host_link", Value::Absent),
             ("core_link", Value::Absent),
+            ("oversubscription", Value::Absent),
             ("switch_delay", Value::Time(Time::ZERO)),
             ("switch_delays", Value::Absent),
             ("host_delay", Value::Time(Time::ZERO)),

@@ -35,6 +35,8 @@ const ABM: &str = r#"{ kind = "egress", scheduler = "strict", aqm = { kind = "th
 const PFC: &str = r#"{ kind = "egress", scheduler = { kind = "dwrr", weights = [1, 1, 1], strict = 1 }, aqm = { kind = "threshold", mark_above = "6KB" }, buffer = { kind = "ingress", size = "60KB", reserve = "1KB", pause_above = "3KB" }, flow_control = "pfc" }"#;
 /// The same by Reverie's filters, which follow what leaves at once.
 const REVERIE: &str = r#"{ kind = "egress", scheduler = { kind = "dwrr", weights = [1, 1, 1], strict = 1 }, aqm = { kind = "threshold", mark_above = "6KB" }, buffer = { kind = "reverie", size = "60KB", alpha = 0.1, gamma = 0.0, resume_offset = "0B" }, flow_control = "pfc" }"#;
+/// Credit for some packets, over any scheduler.
+const BY_CREDIT: &str = r#"{ kind = "egress", scheduler = { kind = "dwrr", weights = [1, 1, 1], strict = 1 }, aqm = { kind = "threshold", mark_above = "6KB" }, flow_control = { kind = "cbfc", credits = "6KB" } }"#;
 const STRICT: &str = r#"{ kind = "classes", strict = 8, queue = "drop-tail", port = { kind = "ecn", capacity = "225KB", mark_above = "6KB" } }"#;
 const PFABRIC: &str = r#"{ kind = "pfabric", capacity = "6KB" }"#;
 const TRIMMING: &str = r#"{ kind = "ndp", capacity = "36KB" }"#;
@@ -160,6 +162,12 @@ pub const SETTINGS: &[Setting] = &[
     },
     Setting { flows: RDMA, ..on_rack("dcqcn", "cnp_interval = \"5us\"", MARKING) },
     Setting { variant: "pfc", flows: RDMA, others: "", ..on_rack("dcqcn", "cnp_interval = \"5us\"", PFC) },
+    Setting {
+        variant: "credits",
+        flows: RDMA,
+        others: "",
+        ..on_rack("dcqcn", "cnp_interval = \"5us\"", BY_CREDIT)
+    },
     Setting {
         variant: "reverie",
         flows: RDMA,

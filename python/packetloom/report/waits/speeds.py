@@ -25,7 +25,6 @@ from packetloom.store.case_rows import CaseRow, varied
 from packetloom.store.results import Results
 
 MOST_KINDS = 4
-LONGEST_WORD = 20
 """Words of a scheme's or a grid's names that are longer are broken."""
 ROOFLINE = (
     "Roofline: what the busiest rank computes, or what the busiest NIC takes for its messages at its full rate, "
@@ -208,10 +207,9 @@ def print_jobs(found: Sequence[Speed], console: Console) -> None:
     else:
         parts = _by_last_axis(found) or [("Jobs", header, lines)]
     for title, header, lines in parts:
-        words = [len(word) for text in (header[0], *(line[0] for line in lines)) for word in text.split()]
         table = _table(title, header, lines, None)
         if console.measure(table, options=wide).maximum > console.width:
-            table = _table(title, header, lines, min(max(words, default=LONGEST_WORD), LONGEST_WORD))
+            table = _table(title, header, lines, _fitting(header, lines, console.width))
         console.print(table)
     for note in notes_of(found):
         console.print(note, style="dim", markup=False)
@@ -242,8 +240,25 @@ def _heading_and_value(axis: tuple[str, str]) -> tuple[str, str]:
     return name.rpartition(".")[2], value
 
 
-def _table(title: str, header: Sequence[str], lines: Sequence[Sequence[str]], name_width: int | None) -> Table:
-    """With names as wide as they are, or broken into lines of this width."""
+def _fitting(header: Sequence[str], lines: Sequence[Sequence[str]], room: int) -> list[int]:
+    """Widths of columns in so much room: at least their longest words, as long as there is the room for these."""
+    columns = [[heading, *(line[place] for line in lines)] for place, heading in enumerate(header)]
+    whole = [max(map(len, column)) for column in columns]
+    widths = [max(len(word) for text in column for word in (text.split() or [""])) for column in columns]
+    # Two between columns, and one at each end.
+    left = room - 2 * len(widths) - sum(widths)
+    while left < 0 and max(widths) > 1:
+        widths[widths.index(max(widths))] -= 1
+        left += 1
+    while left > 0 and widths != whole:
+        needed = [wish - width for wish, width in zip(whole, widths, strict=True)]
+        widths[needed.index(max(needed))] += 1
+        left -= 1
+    return widths
+
+
+def _table(title: str, header: Sequence[str], lines: Sequence[Sequence[str]], widths: Sequence[int] | None) -> Table:
+    """With columns of these widths, or as wide as they are."""
     table = Table(
         title=title,
         box=box.SIMPLE_HEAD,
@@ -253,10 +268,8 @@ def _table(title: str, header: Sequence[str], lines: Sequence[Sequence[str]], na
         padding=(0, 1, 0, 0),
     )
     for place, heading in enumerate(header):
-        width = None if place else name_width
-        longest = max(map(len, heading.split()), default=0) if place else None
         justify: Literal["left", "right"] = "right" if place else "left"
-        table.add_column(heading, justify=justify, overflow="fold", width=width, min_width=longest)
+        table.add_column(heading, justify=justify, overflow="fold", width=widths[place] if widths else None)
     for line in lines:
         table.add_row(*line)
     return table
