@@ -2,7 +2,7 @@
 
 import json
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
@@ -24,7 +24,7 @@ from packetloom.validate.kernel.measure import (
     swing_of,
     trials_of,
 )
-from packetloom.validate.kernel.network import UnavailableError, parameters, require
+from packetloom.validate.kernel.network import Dumbbell, UnavailableError, parameters, require
 from packetloom.validate.peers.agreement import agreement
 
 
@@ -156,6 +156,16 @@ def test_what_the_machine_has_not_is_said(capsys: pytest.CaptureFixture[str], mo
         require("reno")
     assert run_validation(["kernel"])
     assert "kernel: skipped: there is no `ip`" in capsys.readouterr().out
+
+
+def test_a_queue_that_the_kernel_lacks_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    def unknown(_: Dumbbell, namespace: str, command: Sequence[str]) -> None:
+        raise UnavailableError(f"`{' '.join(command)}` failed: Error: Specified qdisc kind is unknown.")
+
+    monkeypatch.setattr(Dumbbell, "run", unknown)
+    dumbbell = dumbbell_of(next(case for case in MANAGED_CASES if case.managed is FAIR))
+    with pytest.raises(UnavailableError, match=r"^this kernel, or its `tc`, has no queue fq_codel$"):
+        dumbbell._add_qdisc("router", "slow", ["root"], *dumbbell.queue)
 
 
 def test_what_one_comparison_lacks_stops_no_other(

@@ -116,43 +116,51 @@ class Dumbbell:
             _batch(["-n", name], [*_up("eth0", self.address(host)), route])
             if self.delay_ms:
                 delay = ["delay", f"{self.delay_ms}ms", "limit", "100000"]
-                self.run(name, ["tc", "qdisc", "add", "dev", "eth0", "root", "netem", *delay])
+                self._add_qdisc(name, "eth0", ["root"], "netem", *delay)
         if self.queue:
             self._manage()
         elif self.mark_above_us is None:
             try:
-                self._shape("root", "netem", "rate", f"{self.rate_bps}bit", "limit", self._limit_packets)
+                self._shape(["root"], "netem", "rate", f"{self.rate_bps}bit", "limit", self._limit_packets)
             except UnavailableError:
                 self._fill_from_bucket()
         else:
             self._fill_from_bucket()
             # At a constant rate what waits longer is what found more: a threshold as DCTCP's. CoDel itself rests.
             rests = ["limit", self._limit_packets, "target", "10s", "interval", "20s"]
-            self._shape("parent", "1:1", "codel", *rests, "ce_threshold", f"{self.mark_above_us}us")
+            self._shape(["parent", "1:1"], "codel", *rests, "ce_threshold", f"{self.mark_above_us}us")
 
     def _manage(self) -> None:
         """A class whose queue chooses when a packet is to go, and which sends none at once after a pause.
 
         A token bucket asks its queue for a packet while the one before is being sent.
         """
-        self._shape("root", "handle", "1:", "htb", "default", "1")
+        self._shape(["root", "handle", "1:"], "htb", "default", "1")
         rate = ["rate", f"{self.rate_bps}bit", "burst", "1", "cburst", "1"]
         place = ["dev", BOTTLENECK, "parent", "1:", "classid", "1:1"]
         self.run(self.router, ["tc", "class", "add", *place, "htb", *rate, "quantum", str(self.packet_bytes)])
-        self._shape("parent", "1:1", *self.queue)
+        self._shape(["parent", "1:1"], *self.queue)
 
     def _fill_from_bucket(self) -> None:
         """A token bucket: what a kernel has without netem, and what can have a queue of another kind."""
         rate = ["rate", f"{self.rate_bps}bit", "burst", str(self.burst_bytes), "limit", str(self.limit_bytes)]
-        self._shape("root", "handle", "1:", "tbf", *rate)
+        self._shape(["root", "handle", "1:"], "tbf", *rate)
         self.has_bucket = True
 
     @property
     def _limit_packets(self) -> str:
         return str(self.limit_bytes // self.packet_bytes)
 
-    def _shape(self, *queue: str) -> None:
-        self.run(self.router, ["tc", "qdisc", "add", "dev", BOTTLENECK, *queue])
+    def _shape(self, place: Sequence[str], kind: str, *options: str) -> None:
+        self._add_qdisc(self.router, BOTTLENECK, place, kind, *options)
+
+    def _add_qdisc(self, namespace: str, device: str, place: Sequence[str], kind: str, *options: str) -> None:
+        try:
+            self.run(namespace, ["tc", "qdisc", "add", "dev", device, *place, kind, *options])
+        except UnavailableError as error:
+            if "qdisc kind is unknown" in str(error) or "Unknown qdisc" in str(error):
+                raise UnavailableError(f"this kernel, or its `tc`, has no queue {kind}") from None
+            raise
 
     def _remove(self) -> None:
         for name in self.names:
