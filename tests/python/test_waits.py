@@ -7,9 +7,10 @@ import pytest
 from rich.console import Console
 
 import packetloom
+from packetloom.report.fitting import print_fitting
 from packetloom.report.measures import question_of
 from packetloom.report.waits import bounds, stragglers, time_spent
-from packetloom.report.waits.speeds import _fitting, _table
+from packetloom.report.waits.speeds import BETWEEN_COLUMNS, _table
 from packetloom.report.waits.timeline import timeline
 from packetloom.stats.interference import interference
 
@@ -175,6 +176,6 @@ def test_no_word_of_a_heading_is_broken() -> None:
     lines = [["none", "14.8 ± 1.8 ms", "5.18 ± 1.85 ms (35 %)", "1,581 ± 372 Gb/s"]]
     console = Console(width=56)
     with console.capture() as shown:
-        console.print(_table("Jobs", header, lines, _fitting(header, lines, 56)))
+        print_fitting(_table("Jobs", header, lines), console, BETWEEN_COLUMNS)
     said = shown.get()
     assert all(word in said.split() for text in header for word in text.split())

@@ -8,14 +8,15 @@ from rich.table import Table
 BETWEEN_COLUMNS = 3
 
 
-def print_fitting(table: Table, console: Console) -> None:
+def print_fitting(table: Table, console: Console, between: int = BETWEEN_COLUMNS) -> None:
     """Prints a table of which no column is cut off: where it is too wide, cells are broken between words, first of
-    those columns that may be (not `no_wrap`), and last the longest words."""
+    those columns that may be (not `no_wrap`), and last the longest words. `between`: what lines and padding take of a
+    column."""
     texts = [[str(cell) for cell in (column.header, *column.cells)] for column in table.columns]
     whole = [max(len(line) for text in own for line in text.splitlines() or [""]) for own in texts]
     words = [max(len(word) for text in own for word in text.split() or [""]) for own in texts]
     kept = [line if column.no_wrap else word for column, line, word in zip(table.columns, whole, words, strict=True)]
-    room = console.width - len(texts) * BETWEEN_COLUMNS
+    room = console.width - len(texts) * between
     widths = kept if sum(kept) <= room else words
     while sum(widths) > room and max(widths) > 1:
         widths[widths.index(max(widths))] -= 1

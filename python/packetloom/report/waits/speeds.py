@@ -17,6 +17,7 @@ from rich.table import Table
 
 from packetloom.common.confidence import half_interval
 from packetloom.common.quantities import axis_text, said_within, significant
+from packetloom.report.fitting import print_fitting
 from packetloom.report.waits.tables import labelled
 from packetloom.stats.collectives import Kind, bus_gbps, exposed_ns, operations_of
 from packetloom.stats.curves import SomeResults, as_list
@@ -25,7 +26,8 @@ from packetloom.store.case_rows import CaseRow, varied
 from packetloom.store.results import Results
 
 MOST_KINDS = 4
-"""Words of a scheme's or a grid's names that are longer are broken."""
+BETWEEN_COLUMNS = 2
+"""A space after each, and one more between two or at an end."""
 ROOFLINE = (
     "Roofline: what the busiest rank computes, or what the busiest NIC takes for its messages at its full rate, "
     "without headers, whichever is more: no repetition can be below 1."
@@ -202,15 +204,12 @@ def print_jobs(found: Sequence[Speed], console: Console) -> None:
     """The table of jobs, in the terminal."""
     wide = console.options.update(max_width=1000)
     header, lines = table_of(found)
-    if console.measure(_table("Jobs", header, lines, None), options=wide).maximum <= console.width:
+    if console.measure(_table("Jobs", header, lines), options=wide).maximum <= console.width:
         parts = [("Jobs", header, lines)]
     else:
         parts = _by_last_axis(found) or [("Jobs", header, lines)]
     for title, header, lines in parts:
-        table = _table(title, header, lines, None)
-        if console.measure(table, options=wide).maximum > console.width:
-            table = _table(title, header, lines, _fitting(header, lines, console.width))
-        console.print(table)
+        print_fitting(_table(title, header, lines), console, BETWEEN_COLUMNS)
     for note in notes_of(found):
         console.print(note, style="dim", markup=False)
 
@@ -240,25 +239,7 @@ def _heading_and_value(axis: tuple[str, str]) -> tuple[str, str]:
     return name.rpartition(".")[2], value
 
 
-def _fitting(header: Sequence[str], lines: Sequence[Sequence[str]], room: int) -> list[int]:
-    """Widths of columns in so much room: at least their longest words, as long as there is the room for these."""
-    columns = [[heading, *(line[place] for line in lines)] for place, heading in enumerate(header)]
-    whole = [max(map(len, column)) for column in columns]
-    widths = [max(len(word) for text in column for word in (text.split() or [""])) for column in columns]
-    # Two between columns, and one at each end.
-    left = room - 2 * len(widths) - sum(widths)
-    while left < 0 and max(widths) > 1:
-        widths[widths.index(max(widths))] -= 1
-        left += 1
-    while left > 0 and widths != whole:
-        needed = [wish - width for wish, width in zip(whole, widths, strict=True)]
-        widths[needed.index(max(needed))] += 1
-        left -= 1
-    return widths
-
-
-def _table(title: str, header: Sequence[str], lines: Sequence[Sequence[str]], widths: Sequence[int] | None) -> Table:
-    """With columns of these widths, or as wide as they are."""
+def _table(title: str, header: Sequence[str], lines: Sequence[Sequence[str]]) -> Table:
     table = Table(
         title=title,
         box=box.SIMPLE_HEAD,
@@ -269,7 +250,7 @@ def _table(title: str, header: Sequence[str], lines: Sequence[Sequence[str]], wi
     )
     for place, heading in enumerate(header):
         justify: Literal["left", "right"] = "right" if place else "left"
-        table.add_column(heading, justify=justify, overflow="fold", width=widths[place] if widths else None)
+        table.add_column(heading, justify=justify)
     for line in lines:
         table.add_row(*line)
     return table

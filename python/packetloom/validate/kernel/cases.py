@@ -19,18 +19,19 @@ PACKET_BYTES = MSS_BYTES + HEADER_BYTES
 
 @dataclass(frozen=True, slots=True)
 class Control:
-    """A congestion control, as people, Linux and packetloom call it."""
+    """A congestion control, as people, Linux and packetloom call it; `reduces`: whether losses reduce its window."""
 
     title: str
     linux: str
     transport: str
     marks: bool = False
+    reduces: bool = True
 
 
 RENO = Control("TCP Reno", "reno", "tcp")
 CUBIC = Control("CUBIC", "cubic", "cubic")
 DCTCP = Control("DCTCP", "dctcp", "dctcp", marks=True)
-BBR = Control("BBR", "bbr", "bbr")
+BBR = Control("BBR", "bbr", "bbr", reduces=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +51,8 @@ class Case:
     `module` are parameters of the kernel's congestion control's module, `transport` keys of ours. `limit_bytes` may
     wait; whoever finds more than `mark_above_bytes` is marked, where marks are heeded. With `swings` flows are long
     enough to compare how the queue swings. `delay_ms` is on either side of the queue: half of what a round trip takes
-    where nothing waits. Where chance decides, flows start within `spread_ms`, otherwise in each trial, and all trials
-    of both are compared instead of their means alone.
+    where nothing waits. Where chance decides, flows start within `spread_ms`, in each trial at other times; then the
+    trials of both are compared as draws instead of by their means alone.
     """
 
     name: str
@@ -148,7 +149,7 @@ CASES = (
     ),
 )
 
-# Room for a second of the link, so that only the AQM drops.
+# Room for 0.6 s of the link, so that only the AQM drops.
 ENDLESS_BYTES = 1000 * PACKET_BYTES
 NO_KEYS: Mapping[str, Any] = {}
 FQ_CODEL = ("fq_codel", "limit", "1000", "flows", "1024", "quantum", "1514", "noecn")
@@ -177,7 +178,8 @@ def _managed(name: str, queue: Managed, flows: int, control: Control, transport:
     )
 
 
-# Its quantum at this rate, and what it adds to the drafts' version 1.
+# tcp_bbr.c: bbr_min_tso_segs has two packets at once from 1.2 Mb/s on, and a millisecond of 20 Mb/s is no more; and
+# bbr_update_ack_aggregation, which the draft of version 1 has not.
 LINUX_BBR = {"send_quantum": 2, "ack_aggregation": True}
 # Round trips of 20 ms: a window of 33 packets keeps the link busy.
 MANAGED_CASES = (
@@ -193,7 +195,7 @@ MANAGED_CASES = (
 
 
 def offsets_ns(case: Case, trial: int) -> list[int]:
-    """How long after the first each flow starts: the same on the kernel's side and in tests."""
+    """How long after the first each flow is to start on the kernel's side; here it starts as it did there."""
     drawn = random.Random(f"{case.title} {trial}")
     later = sorted(drawn.randrange(case.spread_ms * 1_000_000 + 1) for _ in range(case.flows - 1))
     return [0, *later]

@@ -13,7 +13,6 @@ from packetloom.store.results import Results
 from packetloom.validate.comparison import Check, Row
 from packetloom.validate.draws import Draws
 from packetloom.validate.kernel.cases import (
-    BBR,
     CASES,
     HEADER_BYTES,
     LINUX,
@@ -106,12 +105,9 @@ def scenario(case: Case, folder: Path, seed: int = 1) -> dict[str, Any]:
         "header": f"{HEADER_BYTES}B",
         "ack": f"{HEADER_BYTES}B",
         "max_rto": "120s",
-        **LINUX,
+        **{key: value for key, value in LINUX.items() if key != "reduction" or case.control.reduces},
         **case.transport,
     }
-    if case.control is BBR:
-        # Its window comes from its model.
-        del transport["reduction"]
     queue: dict[str, Any] = {"kind": "drop-tail", "capacity": f"{case.limit_bytes - PACKET_BYTES}B"}
     if case.control.marks:
         queue |= {"kind": "ecn", "mark_above": f"{case.mark_above_bytes}B"}
