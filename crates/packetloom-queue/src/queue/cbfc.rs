@@ -275,10 +275,6 @@ impl Holds for Cbfc {
         }
     }
 
-    fn credit_used(&self) -> Vec<u64> {
-        self.ledger.all_used_bytes()
-    }
-
     fn receive_message(&mut self, _: Time, message: LinkMessage) {
         self.ledger.receive(message);
     }

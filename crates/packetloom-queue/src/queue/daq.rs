@@ -377,13 +377,6 @@ impl Holds for Daq {
         }
     }
 
-    fn credit_used(&self) -> Vec<u64> {
-        let used = |credits: &[u64; CLASSES]| {
-            (0..CLASSES).map(|class| self.windows[class] - credits[class]).collect()
-        };
-        self.credits.as_ref().map_or_else(Vec::new, used)
-    }
-
     fn packets<'a, H: Copy + Default>(&'a self, _: &'a Packets<H>) -> impl Iterator<Item = PacketId> + 'a {
         self.short.iter().flatten().chain(&self.long).chain(&self.control).map(|waiting| waiting.id)
     }

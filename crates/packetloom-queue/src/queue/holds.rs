@@ -116,7 +116,9 @@ pub trait Holds {
 
     /// What it has sent of each class for which no credit came back, if it needs credit.
     fn credit_used(&self) -> Vec<u64> {
-        Vec::new()
+        let mut all = Vec::new();
+        self.classes(|_, _, used| all.extend(used));
+        all
     }
 
     /// Whether it looks at packets that it lets pass ([`Holds::pass`]).
