@@ -8,6 +8,6 @@
 pub mod queue;
 
 use packetloom_base::{
-    flow, flow_table, link_message, narrow, packet, packets, random, spec, units, user_class,
+    flow, flow_table, link_message, narrow, packet, packets, prefetch, random, spec, units, user_class,
 };
 use packetloom_fabric::topology;

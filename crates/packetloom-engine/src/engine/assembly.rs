@@ -8,7 +8,7 @@ use super::due::Due;
 use super::endpoint::Transport;
 use super::host::{Host, Intake, Messages, Processing};
 use super::link_table::{LinkEnd, LinkTable};
-use super::nics::Nics;
+use super::nic::{Nic, Several};
 use super::partition::Partition;
 use super::port::{Discipline, Port};
 use super::shard::Shard;
@@ -51,7 +51,7 @@ pub(super) struct Assembly<'a> {
 struct HostNic<H, A> {
     id: u32,
     node: u32,
-    port: Port<H, A>,
+    nic: Nic<H, A>,
     ways_back: Vec<u32>,
     paths: Option<PathChoice>,
 }
@@ -109,8 +109,8 @@ impl<'a> Assembly<'a> {
     }
 
     fn host<H: Copy + Default, A: PortAgent<H>>(&self, nic: HostNic<H, A>, has_pulls: bool) -> Host<H, A> {
-        let HostNic { id, node, port, ways_back, paths } = nic;
-        let mut host = Host::new(id, (port, ways_back), paths, node, self.plan.seed);
+        let HostNic { id, node, nic, ways_back, paths } = nic;
+        let mut host = Host::new(id, (nic, ways_back), paths, node, self.plan.seed);
         if has_pulls && let Some(recorder) = self.recorder() {
             host.watch_pulls(recorder);
         }
@@ -181,12 +181,12 @@ impl<'a> Assembly<'a> {
         link_table: &mut LinkTable<H>,
     ) -> HostNic<H, A> {
         let plan = self.plan;
-        let port = self.nic(id, shard, link_table);
+        let nic = self.nic(id, shard, link_table);
         let links_in = &self.partition.links_in[id as usize];
         let has_messages = queue::credit_bytes(plan.nic).or(queue::pause_bytes(plan.nic)).is_some();
         let ways_back = if has_messages { ways_back(plan.topology, id, links_in) } else { Vec::new() };
         let paths = PathChoice::build(plan.topology, self.code.as_ref(), plan.routing, id, plan.seed);
-        HostNic { id, node, port, ways_back, paths }
+        HostNic { id, node, nic, ways_back, paths }
     }
 
     fn port<H: Copy + Default, A: PortAgent<H>>(
@@ -254,27 +254,20 @@ impl<'a> Assembly<'a> {
         Intake::new(memory, settings, slow.when.clone(), backs.collect())
     }
 
-    /// The port of a host, or the one that represents the ports of a host with several links.
     fn nic<H: Copy + Default, A: PortAgent<H>>(
         &self,
         id: u32,
         shard: usize,
         link_table: &mut LinkTable<H>,
-    ) -> Port<H, A> {
-        let links = self.plan.topology.nodes[id as usize].ports.clone();
+    ) -> Nic<H, A> {
+        let topology = self.plan.topology;
+        let links = topology.nodes[id as usize].ports.clone();
         if links.len() == 1 {
-            return self.port(links.start, &self.nic, shard, link_table);
+            return Nic::One(self.port(links.start, &self.nic, shard, link_table));
         }
-        let rate = self.plan.topology.rate_of(id);
-        let port = PortInfo { link: links.start, rate, is_switch: false, seed: self.plan.seed };
-        let agent = A::build(self.plan.transport, port);
-        let random = Stream::new(self.plan.seed, Purpose::Queue, links.start.into());
-        let link = &self.plan.topology.links[links.start as usize];
-        // Nothing is put onto a link here.
-        let nowhere = LinkEnd::at(u32::MAX, u32::MAX);
-        let face = Port::new(self.plan.topology, link, nowhere, Discipline::Several, None, random, agent);
         let ports = links.map(|link| self.port(link, &self.nic, shard, link_table)).collect();
-        face.over(Nics::new(ports, self.router(id)), port.rate)
+        let several = Several::new(ports, self.router(id), topology.rate_of(id), topology.framing_bytes);
+        Nic::Several(Box::new(several))
     }
 
     fn router(&self, id: u32) -> Router {

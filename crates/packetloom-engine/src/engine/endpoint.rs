@@ -7,7 +7,7 @@ use super::agenda::{Agenda, Timer};
 use super::agent::PortAgent;
 use super::link_table::LinkTable;
 use super::log::{Log, Report};
-use super::port::Port;
+use super::nic::Nic;
 use super::sending::Sending;
 use crate::flow::{Flow, FlowId, HostId};
 use crate::packet::Packet;
@@ -123,7 +123,7 @@ pub struct Context<'a, H, A = ()> {
     pub host: HostId,
     /// Random numbers of this host's transport.
     pub random: &'a mut Stream,
-    pub(super) nic: &'a mut Port<H, A>,
+    pub(super) nic: &'a mut Nic<H, A>,
     pub(super) paths: Option<&'a mut PathChoice>,
     pub(super) link_table: &'a mut LinkTable<H>,
     pub(super) agenda: &'a mut Agenda,
@@ -208,13 +208,13 @@ impl<H: Copy + Default, A: PortAgent<H>> Context<'_, H, A> {
     #[inline(never)]
     fn hand_over(&mut self, id: PacketId) {
         self.link_table.tag(id);
-        self.nic.accept(self.now, id, self.link_table, None);
+        self.nic.accept(self.now, id, self.link_table);
     }
 
     /// The NIC, from which all has gone that could go by now. What it is asked must not depend on when it was last
     /// served.
     #[inline]
-    fn settled_nic(&mut self) -> &mut Port<H, A> {
+    fn settled_nic(&mut self) -> &mut Nic<H, A> {
         self.nic.serve_until(self.now + Time(1), self.link_table);
         self.nic
     }

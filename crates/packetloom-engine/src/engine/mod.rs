@@ -22,7 +22,7 @@ mod inspection;
 mod lane;
 mod link_table;
 mod log;
-mod nics;
+mod nic;
 mod partition;
 mod port;
 mod sending;

@@ -7,7 +7,6 @@ mod timed;
 
 use super::agent::{Moment, PortAgent};
 use super::link_table::{LinkEnd, LinkTable};
-use super::nics::Nics;
 use super::transmitter::Transmitter;
 use crate::packet::Packet;
 use crate::packets::{PacketId, Packets};
@@ -28,8 +27,6 @@ pub enum Discipline {
     Fifo(Fifo),
     /// Packets wait in a buffer that chooses.
     Buffered(Buffer),
-    /// The port represents those of a host with several links.
-    Several,
 }
 
 impl Discipline {
@@ -53,7 +50,7 @@ impl Discipline {
             (Discipline::Fifo(fifo), Discipline::Fifo(other)) => fifo.mark_by(other),
             (Discipline::Buffered(buffer), Discipline::Fifo(other)) => buffer.admit_by(other.admission()),
             (Discipline::Buffered(buffer), Discipline::Buffered(other)) => buffer.mark_by(other),
-            _ => {}
+            (Discipline::Fifo(_), Discipline::Buffered(_)) => {}
         }
     }
 
@@ -99,10 +96,7 @@ impl PortCounters {
 
 /// So many cache lines of a port are read and changed when a packet is queued or sent; one, if packets go straight
 /// onto the link.
-const BUSY_LINES: usize = 3;
-
-/// So many cache lines of the classes of a port that can be paused.
-const BUSY_SHARED_LINES: usize = 4;
+pub(super) const BUSY_LINES: usize = 3;
 
 /// One end of a link, with its queue.
 ///
@@ -137,7 +131,6 @@ pub struct Port<H, A = ()> {
     /// The port's own, so that what it draws does not depend on when its node serves other ports.
     random: Stream,
     agent: A,
-    nics: Option<Box<Nics<H, A>>>,
     header: PhantomData<H>,
 }
 
@@ -159,7 +152,6 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
             is_direct: match &discipline {
                 Discipline::Fifo(_) => true,
                 Discipline::Buffered(buffer) => !buffer.holds_back(),
-                Discipline::Several => false,
             },
             waiting: false,
             listed: false,
@@ -174,7 +166,6 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
             recorder: recorder.map(Box::new),
             random,
             agent,
-            nics: None,
             header: PhantomData,
         }
     }
@@ -186,24 +177,6 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
         let is_seen = self.is_watched || A::ACTIVE || A::SEES_DEPARTURES;
         let is_even = self.line.byte_time().adds_up() && link_table.fault(self.line.end).is_none();
         Port { books: is_even && !is_seen, ..self }
-    }
-
-    /// Makes this port of [`Discipline::Several`] represent others, which have this rate together.
-    pub(super) fn over(self, nics: Nics<H, A>, rate: Rate) -> Port<H, A> {
-        Port { nics: Some(Box::new(nics)), rate, line: self.line.at(ByteTime::at(rate)), ..self }
-    }
-
-    /// The ports that this one represents, or itself.
-    pub(super) fn all(&self) -> &[Port<H, A>] {
-        self.nics.as_ref().map_or(std::slice::from_ref(self), |nics| nics.ports())
-    }
-
-    /// The same, to be changed.
-    pub(super) fn all_mut(&mut self) -> &mut [Port<H, A>] {
-        if self.nics.is_none() {
-            return std::slice::from_mut(self);
-        }
-        self.nics.as_mut().map_or(&mut [], |nics| nics.ports_mut())
     }
 
     /// See [`Discipline::mark_by`].
@@ -228,7 +201,6 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
     pub fn drained_at(&self) -> Time {
         match &self.discipline {
             Discipline::Fifo(_) => self.line.busy_until,
-            Discipline::Several => self.all().iter().map(Port::drained_at).max().unwrap_or(Time::ZERO),
             Discipline::Buffered(buffer) => {
                 let queued = buffer.unbooked();
                 let framing_bytes = queued.packets * u64::from(self.line.framing_bytes);
@@ -249,21 +221,6 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
             self.serve_through(now, link_table);
         }
         self.buffer().map_or(0, |buffer| buffer.queued().bytes)
-    }
-
-    /// What is yet to be learned of faults is learned sooner, if this port represents several.
-    pub(super) fn bring_faults_forward(&mut self, now: Time, by: Time) {
-        if let Some(nics) = &mut self.nics {
-            nics.bring_faults_forward(now, by);
-        }
-    }
-
-    /// When the queue that a packet would join is drained, if this port represents several.
-    pub fn drained_at_for(&mut self, packet: impl FnOnce() -> Packet<H>) -> Time {
-        match &mut self.nics {
-            Some(nics) => nics.drained_at_for(&packet()),
-            None => self.drained_at(),
-        }
     }
 
     /// Whether this port was not yet on its node's list of ports with packets waiting; it is from now on.
@@ -307,7 +264,7 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
     /// What waits in a buffer that chooses; nothing of a FIFO, whose packets are on the link.
     pub(super) fn buffer(&self) -> Option<&Buffer> {
         match &self.discipline {
-            Discipline::Fifo(_) | Discipline::Several => None,
+            Discipline::Fifo(_) => None,
             Discipline::Buffered(buffer) => Some(buffer),
         }
     }
@@ -369,11 +326,11 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
         prefetch_lines(self, BUSY_LINES);
     }
 
-    /// Prefetches the classes of a port that can be paused; to find them the port itself is read.
+    /// Prefetches what the queue keeps apart from the port; to find it the port itself is read.
     #[inline(always)]
-    pub(super) fn prefetch_shared(&self) {
-        if let Discipline::Buffered(Buffer::Shared(port)) = &self.discipline {
-            prefetch_lines(port.as_ref(), BUSY_SHARED_LINES);
+    pub(super) fn prefetch_queue(&self) {
+        if let Discipline::Buffered(buffer) = &self.discipline {
+            buffer.prefetch_state();
         }
     }
 

@@ -246,12 +246,12 @@ impl<H: Copy + Default, A: PortAgent<H>> Shard<'_, H, A> {
 
     /// The hosts' NICs, then the switches' ports.
     pub(super) fn all_ports(&self) -> impl Iterator<Item = &Port<H, A>> {
-        self.hosts.iter().flat_map(|host| host.nic.all()).chain(&self.ports)
+        self.hosts.iter().flat_map(|host| host.nic.ports()).chain(&self.ports)
     }
 
     /// The record of every port's queue until `end`, where there is one; in the order of [`Shard::all_ports`].
     pub(super) fn queue_records(&mut self, end: Time) -> Vec<Option<QueueRecorder>> {
-        let ports = self.hosts.iter_mut().flat_map(|host| host.nic.all_mut()).chain(&mut self.ports);
+        let ports = self.hosts.iter_mut().flat_map(|host| host.nic.ports_mut()).chain(&mut self.ports);
         ports.map(|port| port.recorder(end)).collect()
     }
 

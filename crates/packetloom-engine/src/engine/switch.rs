@@ -328,7 +328,7 @@ impl Switch {
             routed.push((id, out));
         }
         if arrivals.len() >= MANY {
-            routed.iter().for_each(|&(_, out)| ports[out as usize].prefetch_shared());
+            routed.iter().for_each(|&(_, out)| ports[out as usize].prefetch_queue());
         }
         arriving
     }

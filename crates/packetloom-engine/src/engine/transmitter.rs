@@ -46,11 +46,6 @@ impl Transmitter {
         }
     }
 
-    /// The same with another rate: of several links together.
-    pub(super) fn at(self, byte_time: ByteTime) -> Transmitter {
-        Transmitter { byte_time, ..self }
-    }
-
     /// How long each byte takes.
     #[inline]
     pub(super) fn byte_time(&self) -> ByteTime {

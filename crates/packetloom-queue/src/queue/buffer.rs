@@ -20,6 +20,7 @@ use super::{
     weighted_fair,
 };
 use crate::link_message::LinkMessage;
+use crate::packet::Kind;
 use crate::packets::{PacketId, Packets};
 use crate::spec::{self, Component, Registered, Values};
 use crate::units::Time;
@@ -116,6 +117,11 @@ impl Holds for Buffer {
         each!(self, queue => queue.prefetch(packets))
     }
 
+    #[inline(always)]
+    fn prefetch_state(&self) {
+        each!(self, queue => queue.prefetch_state())
+    }
+
     fn classes(&self, visit: impl FnMut(usize, u64, Option<u64>)) {
         each!(self, queue => queue.classes(visit))
     }
@@ -130,6 +136,25 @@ impl Holds for Buffer {
 
     fn holds_back(&self) -> bool {
         each!(self, queue => queue.holds_back())
+    }
+
+    #[inline]
+    fn is_timed(&self) -> bool {
+        each!(self, queue => queue.is_timed())
+    }
+
+    #[inline]
+    fn is_idle(&self) -> bool {
+        each!(self, queue => queue.is_idle())
+    }
+
+    #[inline]
+    fn lets_through(&mut self, kind: Kind, size_bytes: u16, now: Time) -> bool {
+        each!(self, queue => queue.lets_through(kind, size_bytes, now))
+    }
+
+    fn await_time<H: Copy + Default>(&mut self, packets: &Packets<H>) -> Time {
+        each!(self, queue => queue.await_time(packets))
     }
 
     fn place(&mut self, site: Site) {

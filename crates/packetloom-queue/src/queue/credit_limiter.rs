@@ -186,32 +186,6 @@ impl CreditLimiter {
         self.empty_at = self.empty_at.max(full) + self.fills_in(size);
     }
 
-    /// Whether credits wait for their time, no data waits, and the link is free.
-    #[inline]
-    pub fn is_idle(&self) -> bool {
-        self.is_idle
-    }
-
-    /// A packet comes as the link is free and nothing waits that may go. Whether it goes at once: data does, and a credit
-    /// for which there are tokens, which are spent then.
-    #[inline]
-    pub fn lets_through(&mut self, kind: PacketKind, size_bytes: u16, now: Time) -> bool {
-        if kind == PacketKind::Credit {
-            if self.is_idle || self.holds_at(size_bytes) > now {
-                return false;
-            }
-            self.spend(size_bytes, now);
-        }
-        self.is_idle = false;
-        true
-    }
-
-    /// The link is free, and only credits wait, which may not go yet: when the first may.
-    pub fn wait<H: Copy + Default>(&mut self, packets: &Packets<H>) -> Time {
-        self.is_idle = true;
-        self.first_holds_at(packets).unwrap_or(Time::NEVER)
-    }
-
     #[inline]
     fn first_holds_at<H: Copy + Default>(&self, packets: &Packets<H>) -> Option<Time> {
         self.credits.first().map(|id| self.holds_at(packets.get(id).size_bytes))
@@ -279,6 +253,31 @@ impl Holds for CreditLimiter {
     // So that no credit that finds the link free passes without tokens.
     fn holds_back(&self) -> bool {
         true
+    }
+
+    fn is_timed(&self) -> bool {
+        true
+    }
+
+    fn is_idle(&self) -> bool {
+        self.is_idle
+    }
+
+    /// Data goes at once, and a credit for which there are tokens, which are spent then.
+    fn lets_through(&mut self, kind: PacketKind, size_bytes: u16, now: Time) -> bool {
+        if kind == PacketKind::Credit {
+            if self.is_idle || self.holds_at(size_bytes) > now {
+                return false;
+            }
+            self.spend(size_bytes, now);
+        }
+        self.is_idle = false;
+        true
+    }
+
+    fn await_time<H: Copy + Default>(&mut self, packets: &Packets<H>) -> Time {
+        self.is_idle = true;
+        self.first_holds_at(packets).unwrap_or(Time::NEVER)
     }
 
     fn place(&mut self, site: Site) {

@@ -2,6 +2,7 @@
 
 use super::{Booked, Departure, Env, Joined, Occupancy, Opening, PausedClasses, Site};
 use crate::link_message::LinkMessage;
+use crate::packet::Kind;
 use crate::packets::{PacketId, Packets};
 use crate::units::Time;
 
@@ -54,6 +55,10 @@ pub trait Holds {
     #[inline]
     fn prefetch<H: Copy + Default>(&self, _packets: &Packets<H>) {}
 
+    /// Prefetches the queue's own state that lies apart from the port, where that pays.
+    #[inline]
+    fn prefetch_state(&self) {}
+
     /// Reports of each class, where there are classes: its number, its bytes in the queue, and how much of the far
     /// end's buffer it uses, where that is counted.
     fn classes(&self, _tell: impl FnMut(usize, u64, Option<u64>)) {}
@@ -70,6 +75,29 @@ pub trait Holds {
     /// Whether it may hold back what waits although the link is free, until the far end says otherwise.
     fn holds_back(&self) -> bool {
         false
+    }
+
+    /// Whether packets may wait for their time although the link is free and nothing holds them back.
+    #[inline]
+    fn is_timed(&self) -> bool {
+        false
+    }
+
+    /// Of such a queue: whether only such packets wait, and the link is free.
+    #[inline]
+    fn is_idle(&self) -> bool {
+        false
+    }
+
+    /// A packet comes to such a queue as the link is free and nothing waits that may go: whether it goes at once.
+    #[inline]
+    fn lets_through(&mut self, _kind: Kind, _size_bytes: u16, _now: Time) -> bool {
+        false
+    }
+
+    /// The link is free, and only packets wait that may not go yet: when the first may.
+    fn await_time<H: Copy + Default>(&mut self, _packets: &Packets<H>) -> Time {
+        Time::NEVER
     }
 
     /// Drops what is to go first where there is no room, which may be what came last; returns whether it did.

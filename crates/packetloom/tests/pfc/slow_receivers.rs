@@ -153,6 +153,24 @@ fn a_class_that_is_not_paused_is_dropped_by_a_slow_host_and_counted() {
     assert!(outcome.pauses().next().is_none());
 }
 
+/// Each of its links counts what came over it.
+#[test]
+fn a_slow_host_with_several_links_counts_what_it_drops() {
+    let links: String =
+        (2..6).map(|host| format!("{host} 0 10Gbps 1us 0\n{host} 1 10Gbps 1us 0\n")).collect();
+    write_file("slow-rails.txt", &format!("6 2 8\n0 1\n{links}"));
+    let flows = listed("to-the-last.csv", &[0, 0, 1, 1, 2, 2].map(|src| [src, 3, 1_000_000, 0]));
+    let slow = "host = \"host5\"\nrate = \"1Gbps\"";
+    let rails = "kind = \"hpcc\"\nfile = \"slow-rails.txt\"";
+    let flows = flows.replace("class = 3", "class = 1");
+    let outcome = run(&(scenario(rails, &flows, "", &[slow]) + "max_time = \"1ms\"\n"));
+    for switch in ["switch0", "switch1"] {
+        let dropped = port(&outcome, "host5", switch).counters.drops;
+        let came = port(&outcome, switch, "host5").counters.packets;
+        assert!(dropped > 100 && dropped < came, "{switch}: {dropped} of {came}");
+    }
+}
+
 fn refused(topology: &str, queue: &str, faults: &[&str]) -> Complaint {
     let case = cases(&scenario(topology, &incast(2), queue, faults)).remove(0);
     Simulation::new(case).map(|_| ()).expect_err("it can't be simulated")

@@ -8,7 +8,7 @@ use crate::engine::agent::PortAgent;
 use crate::engine::endpoint::FlowStatus;
 use crate::engine::flow_samples::{FlowSamples, FlowWatch};
 use crate::engine::link_table::LinkTable;
-use crate::engine::port::Port;
+use crate::engine::nic::Nic;
 use crate::engine::transports::Transports;
 use crate::flow::{FlowId, HostId};
 use crate::random::{Purpose, Stream};
@@ -23,7 +23,7 @@ use std::collections::BTreeMap;
 impl<H: Copy + Default, A: PortAgent<H>> Host<H, A> {
     pub(in crate::engine) fn new(
         id: HostId,
-        (nic, ways_back): (Port<H, A>, Vec<u32>),
+        (nic, ways_back): (Nic<H, A>, Vec<u32>),
         paths: Option<PathChoice>,
         node: u32,
         seed: u64,

@@ -20,7 +20,7 @@ use super::agent::PortAgent;
 use super::arrival::Arrival;
 use super::link_table::LinkTable;
 use super::log::Log;
-use super::port::Port;
+use super::nic::Nic;
 use super::transports::Transports;
 use crate::flow::{Flow, HostId};
 use crate::packet::Packet;
@@ -38,7 +38,7 @@ use std::collections::{BTreeMap, BinaryHeap};
 /// A host with all that belongs to it: first what it takes to receive and to send a packet, see [`Host::prefetch`].
 #[repr(C)]
 pub(super) struct Host<H, A> {
-    pub(super) nic: Port<H, A>,
+    pub(super) nic: Nic<H, A>,
     turns: Turns,
     /// Where sources choose their packets' paths.
     paths: Option<PathChoice>,
@@ -123,10 +123,10 @@ impl<H: Copy + Default, A: PortAgent<H>> Host<H, A> {
         self.nic.is_straight() && self.paths.is_none()
     }
 
-    /// Packets will arrive soon: prefetches the NIC's classes where these can be paused.
+    /// Packets will arrive soon: prefetches what the NIC's queue keeps apart.
     #[inline]
     pub(super) fn expect(&self) {
-        self.nic.prefetch_shared();
+        self.nic.prefetch_queue();
     }
 
     /// A packet will arrive even sooner: prefetches what waits at the NIC, and the paths of an answer.
@@ -202,9 +202,7 @@ impl<H: Copy + Default, A: PortAgent<H>> Host<H, A> {
     /// All happened here that does before `end`, where the window ends.
     #[inline]
     pub(super) fn end_window(&mut self, end: Time, link_table: &mut LinkTable<H>) {
-        if self.nic.is_waiting() {
-            self.nic.serve_until(end, link_table);
-        }
+        self.nic.serve_until(end, link_table);
         self.schedule_wake(end, link_table);
     }
 
@@ -212,8 +210,7 @@ impl<H: Copy + Default, A: PortAgent<H>> Host<H, A> {
         if self.turns.wake_at < end {
             self.turns.wake_at = Time::NEVER;
         }
-        let nic = if self.nic.is_waiting() { self.nic.free_at() } else { Time::NEVER };
-        let next = self.acts_by_itself_at().min(nic);
+        let next = self.acts_by_itself_at().min(self.nic.waits_until().unwrap_or(Time::NEVER));
         if next < self.turns.wake_at {
             self.turns.wake_at = next;
             link_table.calendar.wake(self.turns.node, next);

@@ -184,7 +184,10 @@ impl<H: Copy + Default, A: PortAgent<H>> Host<H, A> {
         match intake.arrive(now, link, id, &mut link_table.packets) {
             Arrived::Passes => return self.processes_at_once(now, id, link),
             Arrived::Waits(signals) => self.pause_link(now, link, signals, link_table),
-            Arrived::Dropped => self.nic.refuse(id, link_table),
+            Arrived::Dropped => {
+                let by = self.ways_back.get(link as usize).copied().unwrap_or(0);
+                self.nic.refuse(by, id, link_table);
+            }
         }
         false
     }
@@ -223,7 +226,7 @@ impl<H: Copy + Default, A: PortAgent<H>> Host<H, A> {
         let by = self.ways_back.get(link as usize).copied().unwrap_or(0);
         if let Some(message) = LinkMessage::of(&packet) {
             self.nic.receive_message(now, by, message, link_table);
-            let rate = self.nic.all()[by as usize].rate();
+            let rate = self.nic.ports()[by as usize].rate();
             link_table.remind_of_end((self.turns.node, link), now, message, rate);
             return !matches!(message, LinkMessage::Credit { .. }) || self.nic.holds_back_by_credit();
         }
@@ -265,7 +268,7 @@ impl<H: Copy + Default, A: PortAgent<H>> Host<H, A> {
         }
         let id = link_table.packets.add(packet);
         link_table.tag(id);
-        self.nic.accept(now, id, link_table, None);
+        self.nic.accept(now, id, link_table);
     }
 
     fn continue_chains(&mut self, now: Time) {

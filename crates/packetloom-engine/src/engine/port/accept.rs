@@ -39,23 +39,7 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
                     }
                 }
             }
-            Discipline::Several => self.hand_on(now, id, link_table),
         }
-    }
-
-    /// Has the port take the packet by which it goes.
-    #[inline(never)]
-    pub(super) fn hand_on(&mut self, now: Time, id: PacketId, link_table: &mut LinkTable<H>) {
-        let Some(nics) = &mut self.nics else { return };
-        nics.accept(now, id, link_table);
-        self.follow();
-    }
-
-    /// Waits if any of the ports that this one represents does, until the first of them is free.
-    pub(super) fn follow(&mut self) {
-        let free_at = self.nics.as_ref().and_then(|nics| nics.free_at());
-        self.waiting = free_at.is_some();
-        self.line.busy_until = free_at.unwrap_or(Time::ZERO);
     }
 
     /// Whether whatever comes goes straight onto the link.

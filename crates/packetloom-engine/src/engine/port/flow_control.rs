@@ -3,7 +3,6 @@
 use super::{Discipline, Port};
 use crate::engine::agent::PortAgent;
 use crate::engine::link_table::LinkTable;
-use crate::flow::HostId;
 use crate::link_message::LinkMessage;
 use crate::packet::{Kind, Packet};
 use crate::packets::{PacketId, Packets};
@@ -68,93 +67,28 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
         self.note(now);
     }
 
-    /// Which of the ports that this one represents a packet takes, by its place among them.
-    pub(in crate::engine) fn link_for(&mut self, packet: impl FnOnce() -> Packet<H>) -> u32 {
-        self.nics.as_mut().map_or(0, |nics| nics.link_for(&packet()))
-    }
-
-    /// Whether a class of a packet that goes by this port is paused; of several ports, by the one that it would go
-    /// by.
-    pub(in crate::engine) fn is_paused(&mut self, class: u8, packet: impl FnOnce() -> Packet<H>) -> bool {
-        let port = match &mut self.nics {
-            Some(nics) => nics.port_for(&packet()),
-            None => self,
-        };
-        port.has_paused(class)
-    }
-
     /// Whether the far end of its link has paused a class, or has given no credit for what waits of it.
     pub(in crate::engine) fn has_paused(&self, class: u8) -> bool {
         self.buffer().is_some_and(|buffer| buffer.keeps_back(class))
     }
 
-    /// Whether a credit that comes can be for what a transport holds back ([`Port::has_paused`]).
-    pub(in crate::engine) fn holds_back_by_credit(&self) -> bool {
-        let port = self.nics.as_ref().map_or(self, |nics| &nics.ports()[0]);
-        port.buffer().is_some_and(Buffer::waits_for_credit)
+    /// Whether it keeps packets back until the far end gives credit for them.
+    pub(in crate::engine) fn waits_for_credit(&self) -> bool {
+        self.buffer().is_some_and(Buffer::waits_for_credit)
     }
 
-    /// Of the ports by which packets of a class to a host may go: whether one is free at `now`, and when the first of
-    /// the others will be.
-    pub(in crate::engine) fn free_to(&self, now: Time, dst: HostId, class: u8) -> (bool, Time) {
-        let with = |(is_free, next): (bool, Time), port: &Port<H, A>| match port.drained_at() {
-            at if at <= now => (true, next),
-            at => (is_free, next.min(at)),
-        };
-        let none = (false, Time::NEVER);
-        match &self.nics {
-            Some(nics) => nics.open_to(now, dst, class).fold(none, with),
-            None if self.has_paused(class) => none,
-            None => with(none, self),
-        }
+    /// A message from the far end.
+    pub fn receive_message(&mut self, now: Time, message: LinkMessage, link_table: &mut LinkTable<H>) {
+        self.change(now, link_table, |buffer| buffer.receive_message(now, message));
     }
 
-    /// Whether the port by which a packet would go may send it and has sent all before it.
-    pub(in crate::engine) fn is_free_for(&mut self, packet: &Packet<H>) -> bool {
-        let port = match &mut self.nics {
-            Some(nics) => nics.port_for(packet),
-            None => self,
-        };
-        port.drained_at() <= packet.time && !port.has_paused(packet.class)
-    }
-
-    /// Sends a message to the far end; `by`: by which of a host's links.
-    pub(in crate::engine) fn send_signal(
-        &mut self,
-        now: Time,
-        by: u32,
-        message: PacketId,
-        link_table: &mut LinkTable<H>,
-    ) {
-        if let Some(nics) = &mut self.nics {
-            nics.ports_mut()[by as usize].accept(now, message, link_table, None);
-            return self.follow();
-        }
-        self.accept(now, message, link_table, None);
-    }
-
-    /// A message from the far end; `by`: the link of the host that it came by.
-    pub fn receive_message(
-        &mut self,
-        now: Time,
-        by: u32,
-        message: LinkMessage,
-        link_table: &mut LinkTable<H>,
-    ) {
-        self.change(now, by, link_table, |buffer| buffer.receive_message(now, message));
-    }
-
-    /// The far end lends so much of its buffer; `by`: by which of a host's links.
-    pub fn borrow(&mut self, now: Time, by: u32, bytes: u32, link_table: &mut LinkTable<H>) {
-        self.change(now, by, link_table, |buffer| buffer.borrow(bytes));
+    /// The far end lends so much of its buffer.
+    pub fn borrow(&mut self, now: Time, bytes: u32, link_table: &mut LinkTable<H>) {
+        self.change(now, link_table, |buffer| buffer.borrow(bytes));
     }
 
     /// Gives back what was lent, as far as it is not in use.
     pub fn give_back(&mut self, now: Time, link_table: &mut LinkTable<H>) {
-        if let Some(nics) = &mut self.nics {
-            nics.ports_mut().iter_mut().for_each(|port| port.give_back(now, link_table));
-            return self.follow();
-        }
         self.catch_up(now, link_table);
         let Discipline::Buffered(buffer) = &mut self.discipline else { return };
         if let Some((message, size_bytes)) = buffer.give_back() {
@@ -167,14 +101,9 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
     pub(super) fn change(
         &mut self,
         now: Time,
-        by: u32,
         link_table: &mut LinkTable<H>,
         change: impl FnOnce(&mut Buffer),
     ) {
-        if let Some(nics) = &mut self.nics {
-            nics.ports_mut()[by as usize].change(now, 0, link_table, change);
-            return self.follow();
-        }
         // Others' agents measure by when the link was last taken, which must not change.
         if self.is_direct {
             return;

@@ -51,11 +51,7 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
     /// Sends the next packet from the buffer; returns when it starts, if the queue has not dropped all that waited.
     #[inline]
     pub(in crate::engine) fn serve_next(&mut self, link_table: &mut LinkTable<H>) -> Option<Time> {
-        let Discipline::Buffered(buffer) = &mut self.discipline else {
-            let start = self.nics.as_mut()?.serve_next(link_table);
-            self.follow();
-            return start;
-        };
+        let Discipline::Buffered(buffer) = &mut self.discipline else { return None };
         let now = self.line.busy_until;
         let (packets, random, counts) = (&mut link_table.packets, &mut self.random, &mut self.counters);
         let taken = buffer.take(&mut Env { now, packets, random, counts, serving_bytes: 0 });

@@ -1,5 +1,4 @@
-//! Ports at which packets wait for their time although the link is free: credits, at a
-//! [`CreditLimiter`](crate::queue::CreditLimiter).
+//! Ports at which packets wait for their time although the link is free ([`Holds::is_timed`]), as ExpressPass's credits do.
 //!
 //! While only such packets wait, the link counts as taken until the first of them may go. Whatever else comes before that
 //! goes at once, and the port is to be looked at again when that has left.
@@ -15,13 +14,13 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
     /// Whether packets may wait here for their time.
     #[inline]
     pub(in crate::engine) fn is_timed(&self) -> bool {
-        matches!(self.discipline, Discipline::Buffered(Buffer::CreditLimiter(_)))
+        self.buffer().is_some_and(Buffer::is_timed)
     }
 
     /// Takes a packet at such a port.
     pub(super) fn accept_timed(&mut self, now: Time, id: PacketId, link_table: &mut LinkTable<H>) {
         self.serve_through(now, link_table);
-        let Discipline::Buffered(Buffer::CreditLimiter(queue)) = &mut self.discipline else { return };
+        let Discipline::Buffered(queue) = &mut self.discipline else { return };
         let packet = link_table.packets.get(id);
         let is_free = queue.is_idle() || (!self.waiting && self.line.busy_until <= now);
         let start = packet.time.max(now);
@@ -38,16 +37,16 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
         queue.put(id, None, &mut Env { now, packets, random, counts, serving_bytes: 0 });
         self.waiting = queue.queued().packets > 0;
         if self.waiting && is_free && !was_idle {
-            self.line.busy_until = queue.wait(&link_table.packets);
+            self.line.busy_until = queue.await_time(&link_table.packets);
         }
         self.note(now);
     }
 
     /// The link is free, and what waits may not go yet.
     pub(super) fn await_time(&mut self, packets: &Packets<H>) {
-        let Discipline::Buffered(Buffer::CreditLimiter(queue)) = &mut self.discipline else { return };
+        let Discipline::Buffered(queue) = &mut self.discipline else { return };
         if self.waiting {
-            self.line.busy_until = queue.wait(packets);
+            self.line.busy_until = queue.await_time(packets);
         }
     }
 }

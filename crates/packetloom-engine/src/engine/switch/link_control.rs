@@ -75,7 +75,7 @@ impl Switch {
         link_table: &mut LinkTable<H>,
     ) {
         let back = self.ways_back[link as usize];
-        ports[back as usize].receive_message(now, 0, message, link_table);
+        ports[back as usize].receive_message(now, message, link_table);
         self.note_joined(back, &mut ports[back as usize]);
     }
 

@@ -6,6 +6,7 @@ use crate::link_message::LinkMessage;
 use crate::narrow::narrow;
 use crate::packet::Kind;
 use crate::packets::{PacketId, Packets};
+use crate::prefetch::prefetch_lines;
 use crate::queue::admission::Marking;
 use crate::queue::flow_control::{CLASSES, CONTROL, PausedClasses, class_in, departure};
 use crate::queue::list::List;
@@ -109,7 +110,15 @@ impl SharedPort {
     }
 }
 
+/// So many cache lines of it are read and changed when a packet is queued or sent.
+const BUSY_LINES: usize = 4;
+
 impl Holds for SharedPort {
+    #[inline(always)]
+    fn prefetch_state(&self) {
+        prefetch_lines(self, BUSY_LINES);
+    }
+
     // It always fits: the switch's memory manager has admitted it, and a host has no limit.
     #[inline(always)]
     fn put<H: Copy + Default>(&mut self, id: PacketId, _: Option<Opening>, env: &mut Env<'_, H>) -> Joined {
