@@ -71,6 +71,23 @@ def test_two_scenarios_are_not_combined(scenario: Path, tmp_path: Path, finished
     assert not (tmp_path / "all").exists()
 
 
+def test_runs_with_other_seeds_are_combined(scenario: Path, tmp_path: Path) -> None:
+    runs = []
+    for name, seeds in (("a", "1"), ("b", "3,4"), ("c", "4,2")):
+        runs.append(tmp_path / name)
+        packetloom.run(scenario, runs[-1], overrides=[f"run.seeds=[{seeds}]", "run.flows=20"], progress=False)
+    both, missing = combine(runs[:2], tmp_path / "some")
+    assert (sorted(set(both.cases["seed"].to_pylist())), missing) == ([1, 3, 4], 0)
+    results, missing = combine([tmp_path / "some", runs[2]], tmp_path / "all")
+    whole = packetloom.run(
+        scenario, tmp_path / "whole", overrides=["run.seeds=[1,2,3,4]", "run.flows=20"], progress=False
+    )
+    assert missing == 0
+    assert results.cases["fingerprint"].equals(whole.cases["fingerprint"])
+    # The folder can be run again, too.
+    assert packetloom.run(tmp_path / "all", tmp_path / "all", progress=False).flows.equals(whole.flows)
+
+
 def test_a_case_with_two_results_is_refused(tmp_path: Path, finished: Path) -> None:
     for name in ("a", "b"):
         shutil.copytree(finished, tmp_path / name)

@@ -1,18 +1,21 @@
-"""`packetloom combine`: results folders of one scenario, such as those of its shards, made into one."""
+"""`packetloom combine`: results folders of one scenario, of its shards or of other seeds, made into one."""
 
 from __future__ import annotations
 
+import json
 import sys
-from collections.abc import Sequence
+import tomllib
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from packetloom.campaign.schedule import Schedule
 from packetloom.campaign.steady_cases import steadiness_of
 from packetloom.common.build import build_text, this_build
 from packetloom.common.files import DamageError, explain_os_error
 from packetloom.errors import PacketloomError
-from packetloom.scenario.plan import Plan
+from packetloom.scenario.plan import Plan, plan_from_text
 from packetloom.scenario.run_lengths import planned
 from packetloom.store.case_files import CaseFiles
 from packetloom.store.case_rows import CaseRow, read_rows
@@ -26,7 +29,7 @@ SETTLE_EVERY = 500
 def combine(folders: Sequence[Path], output: Path) -> tuple[Results, int]:
     """Puts all finished cases of `folders` into `output`, and says how many cases are still missing.
 
-    The folders must be of the same scenario; otherwise nothing is written.
+    The folders must be of the same scenario, but for its seeds; otherwise nothing is written.
     """
     plan = _common_plan(folders)
     found = _rows_of(folders)
@@ -48,20 +51,51 @@ Found = dict[str, tuple[CaseRow, Path]]
 def _common_plan(folders: Sequence[Path]) -> Plan:
     first, *others = folders
     plan = stored_plan(first)
-    ids = {case.id for case in plan.cases}
-    for other in others:
-        theirs = stored_plan(other)
-        apart = ids ^ {case.id for case in theirs.cases}
-        if apart:
-            raise PacketloomError(
-                f"{first} and {other} hold the results of different scenarios: {len(apart)} cases are in only one of "
-                f"them ({_origin(plan)}; {_origin(theirs)}). Combine shards of the same scenario; nothing was written"
-            )
+    plans = {first: plan} | {other: stored_plan(other) for other in others}
+    different = next((place for place, theirs in plans.items() if _ids(theirs) != _ids(plan)), None)
+    if different is None:
+        _agree_on_precision(plans)
+        return plan
+    with_all = _with_seeds_of(list(plans.values()))
+    if with_all and _ids(with_all) == set().union(*map(_ids, plans.values())):
+        return with_all
+    apart = len(_ids(plan) ^ _ids(plans[different]))
+    raise PacketloomError(
+        f"{first} and {different} hold the results of different scenarios: {apart} cases are in only one of "
+        f"them ({_origin(plan)}; {_origin(plans[different])}). Combine shards of the same scenario, or runs of it that "
+        "differ in run.seeds alone; nothing was written"
+    )
+
+
+def _agree_on_precision(plans: Mapping[Path, Plan]) -> None:
+    (first, plan), *others = plans.items()
+    for other, theirs in others:
         if theirs.precision != plan.precision:
             raise PacketloomError(
                 f"{first} and {other} were run to different precisions (run.precision); nothing was written"
             )
-    return plan
+
+
+def _ids(plan: Plan) -> set[str]:
+    return {case.id for case in plan.cases}
+
+
+def _with_seeds_of(plans: Sequence[Plan]) -> Plan | None:
+    """The scenario of these plans with all of their seeds, if they differ in nothing else."""
+    first = plans[0]
+    if first.precision or any(_but_seeds(plan) != _but_seeds(first) for plan in plans):
+        return None
+    seeds = sorted({int(str(case.parameters["seed"])) for plan in plans for case in plan.cases})
+    setting = f"run.seeds={seeds}"
+    plan = plan_from_text(first.text, first.format, first.origin, [setting])
+    kept = [one for one in first.overrides if not one.startswith("run.seeds=")]
+    return replace(plan, overrides=(*kept, setting))
+
+
+def _but_seeds(plan: Plan) -> dict[str, Any]:
+    scenario: dict[str, Any] = json.loads(plan.text) if plan.format == "json" else tomllib.loads(plan.text)
+    run = {key: value for key, value in scenario.get("run", {}).items() if key != "seeds"}
+    return scenario | {"run": run}
 
 
 def _origin(plan: Plan) -> str:
