@@ -29,7 +29,7 @@ from packetloom.reproduce import (
     reproduce_paper,
     tables,
 )
-from packetloom.reproduce.claims import Claim, Measured, NotComparable, judge, value_of
+from packetloom.reproduce.claims import Claim, Measured, NotComparable, judge, value_of, with_numbers
 from packetloom.reproduce.tables import (
     BEGIN,
     END,
@@ -44,6 +44,7 @@ from packetloom.reproduce.verdicts import (
     Committed,
     committed_file,
     committed_verdicts,
+    numbers_of,
     stale,
     verdicts_file,
     with_texts,
@@ -159,6 +160,20 @@ def test_numbers_beside_decide_nothing_and_choices_are_always_told() -> None:
     assert finding.to_dict()["reason"] == "33 workers: ours."
     alone = judge(Claim("Y", "", "", "", (), lambda _: [fitted], explanation="not published"), {})
     assert (alone.verdict, alone.why) == ("not comparable", "not published")
+
+
+def test_an_explanation_has_the_numbers_of_the_run_that_it_is_of() -> None:
+    def measured(value: float) -> list[Measured]:
+        return [Measured("a", value, value - 1, value + 1, (9, 9)), Measured("b: p99", 0.5, decides=False)]
+
+    text = "a is {|±.1f}, b {b: p99|.0%}"
+    claim = Claim("X", "", "", "", (), lambda _: measured(3), explanation=text)
+    assert judge(claim, {}).why == "a is 3.0 ± 1.0, b 50 %"
+    assert judge(replace(claim, measure=lambda _: measured(4)), {}).why == "a is 4.0 ± 1.0, b 50 %"
+    row = judge(claim, {}).to_dict()
+    assert with_texts(row, replace(claim, explanation="{b: p99|.2f}"))["reason"] == "0.50"
+    with pytest.raises(PacketloomError, match="X: its explanation names 'c', and no number is called so"):
+        judge(replace(claim, explanation="{c|.1f}"), {}).to_dict()
 
 
 def test_two_numbers_of_one_name_are_refused() -> None:
@@ -451,6 +466,12 @@ def test_every_paper_has_committed_verdicts_and_its_readme_their_table(
     for row, claim in zip(committed, find_paper(paper).claims, strict=True):
         assert with_texts(row, claim) == row, "python -m packetloom.reproduce.tables"
         assert row["verdict"] != "not comparable" or row["reason"].endswith(claim.choices)
+    for scale in get_args(Scale):
+        file = committed_file(paper, scale)
+        rows = {row["id"]: row for row in file.claims} if file and not file.stale else {}
+        for claim in find_paper(paper).claims:
+            if claim.id in rows:
+                assert "|" not in with_numbers(claim.explanation, dict(numbers_of(rows[claim.id])), claim.id)
     link = readme_of(paper).with_name("verdicts")
     assert link.is_symlink()
     assert link.resolve() == verdicts_file(paper, "quick").parent

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -12,6 +13,12 @@ from packetloom.common.files import write_json
 from packetloom.errors import PacketloomError
 from packetloom.stats.verdict import COLOURS, Verdict, lies_in
 from packetloom.store.results import Results
+
+# A number in a text, by its name and a format: "{DAQ, 40 workers|.0%}", "{p99|±.1f}"; a claim's only one has no name.
+NUMBER_IN_TEXT = re.compile(r"\{([^{}|]*)\|(±?)([^{}|]+)\}")
+
+# A number's value and its interval, as the JSON has them.
+Numbers = Mapping[str, tuple[float, Sequence[float | None] | None]]
 
 BESIDE = "beside the verdict"
 """What numbers that do not decide are called."""
@@ -50,8 +57,9 @@ class Claim:
     """A sentence of a paper that a measurement can confirm or contradict.
 
     `measure` gets the results of the experiments that the claim `needs`, by name, and gives one number or several;
-    it raises `NotComparable` with the reason where that is so. `explanation` says what is known of why it may differ;
-    `choices` what the paper leaves open and we chose, which is stated whatever the verdict.
+    it raises `NotComparable` with the reason where that is so. `explanation` says what is known of why it may differ,
+    with numbers that `measure` gave (`with_numbers`); `choices` what the paper leaves open and we chose, which is
+    stated whatever the verdict.
     """
 
     id: str
@@ -64,9 +72,10 @@ class Claim:
     explanation: str = ""
     choices: str = ""
 
-    def why(self, verdict: Verdict, reason: str = "") -> str:
+    def why(self, verdict: Verdict, numbers: Numbers, reason: str = "") -> str:
         """What is known of why it does not hold, or why it is not comparable; and what is ours in it."""
-        known = "" if verdict == "holds" else reason or self.explanation or "Cause unknown."
+        explained = "" if verdict == "holds" or reason else with_numbers(self.explanation, numbers, self.id)
+        known = "" if verdict == "holds" else reason or explained or "Cause unknown."
         return " ".join(text for text in (known, self.choices) if text)
 
 
@@ -103,7 +112,9 @@ class Finding:
     @property
     def why(self) -> str:
         """Why it is not comparable, or what is known of why it differs; and what is ours in it."""
-        return self.claim.why(self.verdict, self.reason)
+        alone = len(self.deciding) == 1
+        numbers = {"" if alone and one.decides else one.what: (one.value, _interval(one)) for one in self.measured}
+        return self.claim.why(self.verdict, numbers, self.reason)
 
     def to_dict(self) -> dict[str, Any]:
         """The finding for JSON. One number stands alone, several by what they are."""
@@ -148,6 +159,23 @@ def judge(claim: Claim, results: Mapping[str, Results]) -> Finding:
             twice = next(name for name in names if names.count(name) > 1)
             raise PacketloomError(f"{claim.id}: two numbers are called {twice!r}: give each a name of its own")
     return finding
+
+
+def with_numbers(text: str, numbers: Numbers, id: str) -> str:
+    """The text with the numbers that it names: so a reason has those of the run that it is about."""
+
+    def number(found: re.Match[str]) -> str:
+        name, with_half, form = found.groups()
+        if name not in numbers:
+            raise PacketloomError(f"{id}: its explanation names {name!r}, and no number is called so")
+        value, interval = numbers[name]
+        shown = f"{value:{form}}"
+        if with_half and interval and None not in interval:
+            low, high = (float(end or 0.0) for end in interval)
+            shown += f" ± {(high - low) / 2:{form}}"
+        return shown.replace("%", " %")
+
+    return NUMBER_IN_TEXT.sub(number, text)
 
 
 def print_findings(findings: Sequence[Finding]) -> None:

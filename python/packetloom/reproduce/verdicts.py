@@ -149,7 +149,7 @@ def with_texts(row: ClaimRow, claim: Claim) -> ClaimRow:
     renewed = {**row, "claim": claim.claim, "paper": claim.paper, "band": claim.band}
     if row["verdict"] == "not comparable":
         return renewed
-    return _in_order({**renewed, "reason": claim.why(row["verdict"])})
+    return _in_order({**renewed, "reason": claim.why(row["verdict"], dict(numbers_of(row)))})
 
 
 def _in_order(row: ClaimRow) -> ClaimRow:

@@ -234,7 +234,8 @@ CLAIMS = (
         explanation=(
             "CONGA's tail is as low up to 100 KB, and higher above. The main cause: CONGA balances ACKs, which "
             "ConWeave's simulator leaves to ECMP. With `balances = \"data\"` CONGA's p99 is 1.07 times ConWeave's "
-            "instead of 0.96, with all of that simulator's constants 1.14 times (`rdma.toml`)."
+            "instead of 0.96, with all of that simulator's constants "
+            "{p99 slowdown, CONGA, ConWeave's simulator's / ConWeave|±.2f} times (`rdma.toml`)."
         ),
     ),
     Claim(

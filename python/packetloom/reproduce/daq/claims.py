@@ -347,9 +347,10 @@ CLAIMS = (
         listed(utilisation),
         ("4",),
         explanation=(
-            "With rcp.cc's constants RCP uses 0.90 of the link in the first 50 ms and in the first second. With "
-            "alpha and beta 4000 times smaller (fitted) it climbs for seconds: 0.28 in the first second, 0.52 in "
-            "the last 50 ms."
+            "With rcp.cc's constants RCP uses {RCP, first 50 ms|.2f} of the link in the first 50 ms, and "
+            "{RCP, mean of the first second|.2f} in the first second. With alpha and beta 4000 times smaller (fitted) "
+            "it climbs for seconds: {RCP (fitted), mean of the first second|.2f} in the first second, "
+            "{RCP (fitted), last 50 ms|.2f} in the last 50 ms."
         ),
         choices='The "first part" is read as the first second.',
     ),
@@ -364,7 +365,8 @@ CLAIMS = (
         explanation=(
             "The paper's 23 answers of 10 KB under RCP take 2 ms of the link, so with deadlines of at least 20 ms "
             "no sharing scheme misses one in a hundred. With the caption's deadlines (`senders-exponential.toml`) "
-            "DAQ holds 75 senders (paper: 70), 3.1 times D3's and 2.5 times RCP's."
+            "DAQ holds {exponential, DAQ, senders|.0f} senders (paper: 70), {exponential, DAQ / D3|.1f} times D3's "
+            "and {exponential, DAQ / RCP|.1f} times RCP's."
         ),
         choices=(
             "Deadlines are uniform, as section III-B.1 says; the caption's contradict it: a mean of 20 ms, here "
@@ -381,7 +383,8 @@ CLAIMS = (
         ("6",),
         explanation=(
             "Even on an empty rack some of section III's deadlines cannot be met (`deadlines.toml`), so DAQ does "
-            "not reach 99 %. With D3's floor of 3 ms it reaches 100 to 95 % (`incast-floor.toml`)."
+            "not reach 99 %. With D3's floor of 3 ms it reaches {none below 3 ms, DAQ, 10 KB, 30 workers|.0%} to "
+            "{none below 3 ms, DAQ, 30 KB, 30 workers|.0%} (`incast-floor.toml`)."
         ),
         choices=(
             "The paper does not say for how many workers. At each number some value is outside; shown is the one "
@@ -398,8 +401,8 @@ CLAIMS = (
         ("7",),
         explanation=(
             "WRRr as written leaves short flows 1 % of the link while long ones wait; with its inverse (fitted) "
-            "DAQ meets 93 % at 40 workers. Even without packets, equal shares meet only 83.1 ± 0.7 % of section "
-            "III's deadlines on an empty rack, shortest first 90.4 ± 0.6 % (`no-scheme.toml`)."
+            "DAQ meets {DAQ (fitted), 40 workers|.0%} at 40 workers. Even without packets, equal shares meet only "
+            "83.1 ± 0.7 % of section III's deadlines on an empty rack, shortest first 90.4 ± 0.6 % (`no-scheme.toml`)."
         ),
         choices="In all claims WRRr is 0.01, as section III writes it.",
     ),
@@ -413,7 +416,7 @@ CLAIMS = (
         ("7",),
         explanation=(
             "With the constants of their own papers long flows get less under D3 than under RCP, with fitted ones "
-            "six times as much."
+            "{D3 (fitted) / RCP (fitted), 40 workers|.1f} times as much."
         ),
         choices="One query in 1.6 s, so that 40 answers are section III-B.2's 0.3 % of the link.",
     ),
@@ -426,9 +429,11 @@ CLAIMS = (
         listed(cliff),
         ("8",),
         explanation=(
-            "On an empty rack only 95.6 to 97.1 % of section III's deadlines are met (`deadlines.toml`). WRRr as "
-            "written starves short flows; DAQ (fitted) meets 95 % at 7000 flows/s and 90 % at 8000. D3 and RCP "
-            "collapse before 7000 (16 and 6 % met), D3 with fitted constants, too, for an unknown reason."
+            "On an empty rack only {DAQ on an empty rack|.1%} (DAQ) to {RCP on an empty rack|.1%} (RCP) of section "
+            "III's deadlines are met (`deadlines.toml`). WRRr as written starves short flows; DAQ (fitted) meets "
+            "{DAQ (fitted), 7000/s|.0%} at 7000 flows/s and {DAQ (fitted), 8000/s|.0%} at 8000. D3 and RCP collapse "
+            "before 7000 ({D3, 7000/s|.0%} and {RCP, 7000/s|.0%} met), D3 with fitted constants, too, for an unknown "
+            "reason."
         ),
         choices="A cliff is read as 98 % at 7000 flows/s and a loss of 30 points up to 8500.",
     ),
@@ -453,7 +458,8 @@ CLAIMS = (
         ("6", "7", "8"),
         explanation=(
             "As short flows grow more frequent, D3 and RCP leave long ones next to nothing, even where they still "
-            "meet most deadlines. At 5000 flows/s long flows get 17 times as much under DAQ as under D3."
+            "meet most deadlines. At 5000 flows/s long flows get "
+            "{long flows' throughput, over D3, poisson, 5000|.0f} times as much under DAQ as under D3."
         ),
         choices=(
             "Read as the largest gain over D3 or RCP in the settings of Figures 6 to 8 up to 7000 flows/s, where "

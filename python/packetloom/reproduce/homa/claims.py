@@ -202,7 +202,8 @@ CLAIMS = (
         figures=("HO2",),
         explanation=(
             "The difference is pHost as YAPS has it: switches serve flows of up to eight packets first. Without "
-            "that priority (`short_first = false` in `others.toml`) its p99 is 4.0, near the authors' 3.9."
+            "that priority (`short_first = false` in `others.toml`) its p99 is "
+            "{pHost, one class: p99|.1f} (authors: 3.9)."
         ),
         choices=(
             "W4 at 0.8, messages up to 1460 B; pFabric is `min-tcp` with 36 KB a port, pHost has 1 MB, NDP 8 packets."
@@ -230,7 +231,9 @@ CLAIMS = (
         figures=("HO4",),
         explanation=(
             "The p99 is that of the 1.7 % of messages longer than a packet, which gain nothing from more levels. "
-            "For messages of one packet, p99 with one level is over twice that with the best number."
+            "For messages of one packet, p99 with one level is "
+            "{messages of a packet at most: p99 with one level / with the best number|.2f} times that with the best "
+            "number."
         ),
     ),
     Claim(
@@ -262,8 +265,12 @@ CLAIMS = (
         measure=listed(newcomers),
         explanation=(
             "A newcomer waits only for what the displaced message has in flight at their common level: a window "
-            "of at most 10 KB, or 8 us. With windows of 40 KB the ratio is 3.7 ± 0.9; without the tail boost it "
-            "is 1.07, with 15 levels 1.02 (`fill-why.toml`)."
+            "of at most 10 KB, or 8 us. With windows of 40 KB the ratio is "
+            "{W4, window of 40 KB, p99 of messages of 10 to 100 KB: levels from the top / from the bottom|±.1f}; "
+            "without the tail boost it is "
+            "{W4, no tail boost, p99 of messages of 10 to 100 KB: levels from the top / from the bottom|.2f}, with 15 "
+            "levels {W4, 15 granted levels, p99 of messages of 10 to 100 KB: levels from the top / from the "
+            "bottom|.2f} (`fill-why.toml`)."
         ),
         choices="W4 at 0.8, where nearly all bytes are granted; newcomers are messages of 10 to 100 KB.",
     ),

@@ -197,8 +197,8 @@ CLAIMS = (
         ("7",),
         explanation=(
             "Ports also differ by demand, since pods send different numbers of flows. With the demand of pods "
-            "taken out, per-flow paths are 18.3 times as uneven, over whole switches 18 times "
-            "(`load-balancing.toml`)."
+            "taken out, per-flow paths are {ports, pods alike: NDP per flow / NDP per packet|.1f} times as uneven, "
+            "over whole switches {switches: NDP per flow / NDP per packet|.1f} times (`load-balancing.toml`)."
         ),
     ),
     Claim(

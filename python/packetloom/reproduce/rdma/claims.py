@@ -312,8 +312,11 @@ CLAIMS = (
         ("RD4",),
         explanation=(
             "Sixteen first windows at line rate are what the link carries in sixteen round trips, so no sender "
-            "can drain them sooner; DCQCN takes 78.9. With 1 to 8 windows in all HPCC's queue is gone after 1.3 "
-            "to 10.9 round trips, with four senders after 5.3 (`first-windows.toml`)."
+            "can drain them sooner; DCQCN takes {DCQCN, 16 senders: round trips until drained|.1f}. With 1 to 8 "
+            "windows in all HPCC's queue is gone after "
+            "{HPCC, first windows of 1 BDPs together: round trips until drained|.1f} to "
+            "{HPCC, first windows of 8 BDPs together: round trips until drained|.1f} round trips, with four senders "
+            "after {HPCC, 4 senders: round trips until drained|.1f} (`first-windows.toml`)."
         ),
     ),
     Claim(
@@ -328,9 +331,11 @@ CLAIMS = (
             "at line rate."
         ),
         explanation=(
-            "At load 0.3 the largest flows share links under any scheme: max-min shares without queues take 1.7 "
-            "times their best case, HPCC 1.22 times that. Alone, at load 0.02 (`alone.toml`), HPCC's headroom and "
-            "headers cost 1.095 times."
+            "At load 0.3 the largest flows share links under any scheme: max-min shares without queues take "
+            "{flows above 10 MB at load 0.3: max-min shares / DCQCN's best case, median|.1f} times their best case, "
+            "HPCC {flows above 10 MB at load 0.3: HPCC / max-min shares, median|.2f} times that. Alone, at load 0.02 "
+            "(`alone.toml`), HPCC's headroom and headers cost "
+            "{flows above 10 MB at load 0.02: HPCC / DCQCN's best case, median|.3f} times."
         ),
     ),
     Claim(

@@ -189,9 +189,10 @@ CLAIMS = (
         ("expresspass-two",),
         listed(convergence),
         explanation=(
-            "The newcomer first reaches 0.8 after 25 RTTs, as in their simulator. Later its share, over five "
-            "RTTs, still varies by a tenth and falls below 0.8 again. DCTCP first reaches 0.8 after 6 RTTs and "
-            "then falls to 0.4 for long, so the claim differs by either reading."
+            "The newcomer first reaches 0.8 after {ExpressPass, its fat tree's: RTTs, for the first time|.0f} RTTs, "
+            "as in their simulator. Later its share, over five RTTs, still varies by a tenth and falls below 0.8 "
+            "again. DCTCP first reaches 0.8 after {DCTCP: RTTs, for the first time|.0f} RTTs and then falls to 0.4 "
+            "for long, so the claim differs by either reading."
         ),
         choices=(
             "Constants are those of its authors' fat tree, of which the measured number and so the band is: a newcomer "
@@ -248,7 +249,9 @@ CLAIMS = (
         ("expresspass-jitter",),
         listed(jitter),
         explanation=(
-            "Flows stay even without jitter: the index is 0.988 even with credits of one size. Why was not tested."
+            "Flows stay even without jitter: the index is "
+            "{ExpressPass, no jitter, one size of credits: Jain's index|.3f} even with credits of one size. Why was "
+            "not tested."
         ),
         choices=(
             f"{NETWORK} Eight endless flows that begin at once, by what each sent from 1 to 4 ms. Jitter is that of "
