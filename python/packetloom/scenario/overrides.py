@@ -35,7 +35,10 @@ def override(text: str, format: Literal["toml", "json"], settings: Sequence[str]
 
 def _parsed(text: str, format: Literal["toml", "json"]) -> Any:
     if format == "json":
-        return json.loads(text, object_pairs_hook=_table)
+        try:
+            return json.loads(text, object_pairs_hook=_table)
+        except (ValueError, RecursionError) as error:
+            raise PacketloomError(f"--set: this file cannot be changed: {error}") from None
     try:
         return tomlkit.parse(text)
     except TOMLKitError as error:

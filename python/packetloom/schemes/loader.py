@@ -49,8 +49,8 @@ _LISTS = {"list[int]": int, "list[float]": float}
 _INT_END = 1 << 63
 # As many numbers as a state holds: half a megabyte for each flow or port.
 _MOST_NUMBERS = 65_536
-# A file takes so many lines of Python, loops included, to define its classes and constants; some seconds.
-_MOST_STEPS = 2_000_000
+# A file takes so many of Python's instructions, loops included, to define its classes and constants; some seconds.
+_MOST_STEPS = 10_000_000
 Value = int | float | bool
 
 
@@ -203,7 +203,9 @@ def _run(code: CodeType, namespace: dict[str, Any]) -> None:
         nonlocal steps
         if frame.f_code.co_filename != code.co_filename:
             return None
-        steps += event == "line"
+        # Of a loop that stands on one line, Python tells of no second line.
+        frame.f_trace_lines, frame.f_trace_opcodes = False, True
+        steps += event == "opcode"
         if steps > _MOST_STEPS:
             raise TimeoutError(f"more than {_MOST_STEPS:,} steps before a class is there; look for a loop without end")
         return count

@@ -78,7 +78,7 @@ def check_alone(tree: ast.Module) -> None:
         TranslationError: what does, and where.
     """
     modules = _modules(tree)
-    foreign = {alias.asname or alias.name for alias in _foreign(tree)}
+    foreign = {alias.asname or alias.name: alias.name for alias in _foreign(tree)}
     # What a module is used by: `np` in `np.sqrt`. Elsewhere its name would be another name of the module.
     owners: set[int] = set()
     for node in _nodes(tree):
@@ -91,7 +91,7 @@ def check_alone(tree: ast.Module) -> None:
             if node.id in _BUILTINS or _is_internal(node.id):
                 raise _not_alone(node, node.id, node.id)
             if node.id in foreign:
-                raise _not_a_program(node, node.id)
+                raise _from_elsewhere(node, foreign[node.id], node.id)
             if id(node) not in owners and modules.get(node.id, "packetloom") != "packetloom":
                 raise TranslationError(node.lineno, f"{node.id} is a module; write what of it, such as {node.id}.NAME")
 
@@ -174,6 +174,15 @@ def _check_path(node: ast.stmt | ast.expr, path: str, written: str) -> None:
 
 def _is_internal(name: str) -> bool:
     return name.startswith("__") and name.endswith("__") and name not in _UNDERSCORES
+
+
+def _from_elsewhere(node: ast.expr, name: str, written: str) -> TranslationError:
+    """What a file imports from packetloom, and not from where classes find it."""
+    from packetloom import schemes
+
+    if name in schemes.__all__:
+        return TranslationError(node.lineno, f"{name} is imported from elsewhere; write from {_OURS} import {name}")
+    return _not_a_program(node, written)
 
 
 def _not_a_program(node: ast.stmt | ast.expr, written: str) -> TranslationError:

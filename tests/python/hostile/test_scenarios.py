@@ -227,6 +227,8 @@ TEXTS: list[tuple[str, bytes, str]] = [
 def test_no_scenario_at_all(name: str, content: bytes, message: str, worker: Worker, tmp_path: Path) -> None:
     (tmp_path / name).write_bytes(content)
     worker.command(tmp_path, "check", name).must_refuse(name, message)
+    # What can't be read is refused before anything is set in it.
+    worker.command(tmp_path, "run", name, "--set", "run.flows=3").must_refuse(name, message)
 
 
 RIGHT = [
