@@ -141,6 +141,19 @@ def test_the_headline_is_what_most_conditions_show_and_exceptions_are_named() ->
     assert best[1] == "Not so at load 0.8: B is best (1.10)."
 
 
+def test_another_statistic_is_not_told_without_where_it_turns() -> None:
+    """By p99 A is best with few senders, and B with many: not to be kept back."""
+    loads = [Condition(load) for load in (0.2, 0.4, 0.8)]
+    low, high = {1: 1.0, 2: 1.1, 3: 1.2}, {1: 2.0, 2: 2.2, 3: 2.41}
+    mean = {(one, here): low if one == "A" else high for here in loads for one in "AB"}
+    tail = mean | {("A", loads[2]): high, ("B", loads[2]): low}
+    measures = tuple(Measure(name, name, name, "ratio", values) for name, values in (("mean", mean), ("p99", tail)))
+    asked = Question("slowdown", ("A", "B"), frozenset(), tuple(loads), measures, 3)
+    more = [one.text for one in sentences(Answer(asked)) if one.answers == "more"]
+    assert more[0].startswith("By the p99 at load 0.4, as at load 0.2, A is best")
+    assert more[1] == "Not so at load 0.8: B is best (1.10)."
+
+
 def test_what_did_not_finish_is_no_gap_and_best_at_nothing() -> None:
     values = {("A", HERE): {1: 1.0, 2: 1.1}, ("B", HERE): {1: 2.0, 2: 2.2}, ("C", HERE): {1: 0.5}}
     measure = Measure("mean-slowdown", "mean slowdown of all flows", "mean slowdown", "ratio", values)

@@ -12,7 +12,7 @@ from typing import Literal
 from packetloom.common.quantities import in_percent, said, said_within
 from packetloom.report.drift_words import how_steady, not_steady, warning
 from packetloom.report.measures import STALLED, UNMEASURED, Condition, Measure, Question, question_of
-from packetloom.report.ranking import Answer, comparison_text
+from packetloom.report.ranking import Answer, Outcome, comparison_text
 from packetloom.stats.curves import SomeResults
 from packetloom.stats.paired import MOST_SEEDS, Comparison
 
@@ -105,6 +105,8 @@ def sentences(answer: Answer, setting: str = "") -> Iterator[Sentence]:
         there = answer.typical(measure)
         if answer.ranked(measure, there):
             yield Sentence("more", tuple(_best(answer, measure, there, is_first=False)))
+        if parts := tuple(_turned(answer, measure)):
+            yield Sentence("more", parts)
     if parts := tuple(_elsewhere(answer, lead)):
         yield Sentence("more", parts)
     if parts := tuple(_references(answer, lead, here)):
@@ -120,11 +122,12 @@ def told_briefly(results: SomeResults) -> list[str]:
     if len(question.rivals) < 2:
         return [text for text in (warning(question), how_steady(question)) if text]
     answer = Answer(question)
-    shown = [one.text for one in sentences(answer) if one.answers in ("steady", "best", "sure")]
-    contrary = [measure for measure in question.measures[1:] if answer.is_contrary(measure)]
-    return shown + [
-        Sentence("more", tuple(_best(answer, one, answer.typical(one), is_first=False))).text for one in contrary
-    ]
+    shown = [one for one in sentences(answer) if one.answers in ("steady", "best", "sure")]
+    for measure in question.measures[1:]:
+        if answer.is_contrary(measure):
+            shown.append(Sentence("more", tuple(_best(answer, measure, answer.typical(measure), is_first=False))))
+            shown.append(Sentence("more", tuple(_turned(answer, measure))))
+    return [one.text for one in shown if one.parts]
 
 
 def steadiness_row(entity: str, condition: Condition) -> Row:
@@ -351,7 +354,19 @@ def _as_elsewhere(answer: Answer, measure: Measure) -> str:
 
 def _exceptions(answer: Answer, measure: Measure) -> Iterator[Part]:
     """Where something else came out than where it is told first."""
-    others = answer.alike(measure)[1:]
+    yield from _told_otherwise(answer, measure, answer.alike(measure)[1:])
+
+
+def _turned(answer: Answer, measure: Measure) -> Iterator[Part]:
+    """Where others are best than where a further statistic is told."""
+    (first, _), *others = answer.alike(measure)
+    turned = [one for one in others if one[0].kind == "best" and not set(one[0].leaders) & set(first.leaders)]
+    yield from _told_otherwise(answer, measure, turned)
+
+
+def _told_otherwise(
+    answer: Answer, measure: Measure, others: Sequence[tuple[Outcome, Sequence[Condition]]]
+) -> Iterator[Part]:
     for place, (outcome, conditions) in enumerate(others[:MOST_EXCEPTIONS]):
         yield "Not so " if place == 0 else "; "
         yield f"{_conditions_text(conditions)}: "
