@@ -50,6 +50,8 @@ def test_overrides_have_a_folder_of_their_own(scenario: Path, tmp_path: Path, fi
         (["run", "small.toml", "--workers", "0"], "--workers"),
         (["report", "occupied"], "not a results folder"),
         (["report", "nowhere"], "no such folder"),
+        (["plot"], "which figure? there are: slowdown-by-load, "),
+        (["plot", "fct-cdf"], "of which results? Write packetloom plot fct-cdf DIR"),
         (["plot", "pie", "out", "-o", "x.png"], "there is no figure 'pie'; there are: slowdown-by-load"),
         (["plot", "fct_cfd", "out", "-o", "x.png"], "there is no figure 'fct_cfd'; did you mean 'fct-cdf'"),
         (["plot", "fct", "out", "-o", "x.png"], "there is no figure 'fct'; did you mean"),

@@ -137,9 +137,12 @@ def plot(
         typer.Argument(
             metavar="FIGURE", help="A figure that `packetloom list figures` names.", autocompletion=completion.figures
         ),
-    ],
-    folders: FoldersArgument,
-    output: Annotated[Path, typer.Option("-o", "--output", metavar="FILE", help="Its extension sets the format.")],
+    ] = "",
+    folders: Annotated[list[Path] | None, typer.Argument(metavar="DIR", help="Results folders.")] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option("-o", "--output", metavar="FILE", help="Its extension sets the format; FIGURE.pdf if not given."),
+    ] = None,
     load: Annotated[float | None, typer.Option(help="The load to show, in figures of one load.")] = None,
     statistic: Annotated[str | None, typer.Option(help="mean, p99, ...; for queues mean, p99, max.")] = None,
     bin: Annotated[str | None, typer.Option(help="For figures by load: a size bin, like '(0, 100KB]'.")] = None,
@@ -158,10 +161,15 @@ def plot(
     font_size: Annotated[float, typer.Option(help="In points.", min=3, max=40)] = 8.0,
 ) -> None:
     """Draw one figure for print, as wide as a paper's column (.pdf, .pgf, .png, .svg)."""
+    from packetloom.report.figures import check_name
     from packetloom.report.plots import Sheet, save_figure
     from packetloom.store.results import Results
     from packetloom.store.targets import check_target
 
+    check_name(figure)
+    if not folders:
+        raise PacketloomError(f"of which results? Write packetloom plot {figure} DIR")
+    output = output or Path(f"{figure}.pdf")
     check_target(output)
     options = {"load": load, "statistic": statistic, "bin": bin, "axis": axis, "where": where, "operation": operation}
     given = {name: value for name, value in options.items() if value is not None}

@@ -629,8 +629,15 @@ FIGURES: dict[str, Figure] = {
 }
 
 
-def chart(name: str, results: SomeResults) -> Chart:
-    """The figure of that name of these results."""
+def check_name(name: str) -> None:
+    """Whether there is a figure of that name."""
+    if not name:
+        raise PacketloomError(f"which figure? {meant(name, FIGURES)}; `packetloom list figures` says what they show")
     if name not in FIGURES:
         raise PacketloomError(f"there is no figure {name!r}; {meant(name, FIGURES)}")
+
+
+def chart(name: str, results: SomeResults) -> Chart:
+    """The figure of that name of these results."""
+    check_name(name)
     return FIGURES[name].of(results, measured_errors(curves.as_list(results)))
