@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +14,10 @@ import pytest
 from packetloom.errors import PacketloomError
 from packetloom.validate import held_to, page
 from packetloom.validate.draws import Draws
+from packetloom.validate.kernel.cases import CASES, MANAGED_CASES
+from packetloom.validate.kernel.comparisons import kernel_name
+from packetloom.validate.kernel.comparisons import schemes_of as schemes_of_case
+from packetloom.validate.kernel.deviations import DROPS, THROUGHPUT
 from packetloom.validate.peers.agreement import agreement, drawn
 from packetloom.validate.peers.schemes import schemes_of
 from packetloom.validate.theory import schemes as theory_schemes
@@ -27,7 +33,7 @@ ROWS = [row.to_dict() for row in (HOLDS, NEAR, CHANCE, OTHER, OFF)]
 def test_the_page_is_what_the_rows_say() -> None:
     kept = json.loads(page.ROWS.read_text())
     text = page.PAGE.read_text()
-    assert text == page.with_part(text, page.page_part(kept), page.PAGE), "python -m packetloom.validate.page"
+    assert text == page.page_with(text, kept, page.PAGE), "python -m packetloom.validate.page"
 
 
 def test_the_page_of_schemes_counts_the_rows_of_each() -> None:
@@ -42,6 +48,9 @@ def test_the_readme_counts_the_rows_as_the_page_does() -> None:
     assert f"of {verdicts.total():,} rows {verdicts['holds']:,} agree" in text
     assert f"{verdicts['differs as known']} differ by known" in text
     assert f"{verdicts['undecided']} are undecided" in text
+    verdicts = Counter(row["verdict"] for row in kept["Linux 6.1"]["rows"])
+    assert f"Of {verdicts.total()} with TCP, AQMs and BBR of Linux 6.1 {verdicts['holds']} agree" in text
+    assert f"{verdicts['undecided']} are undecided, and {verdicts['differs']} differ" in text
 
 
 def test_every_row_that_is_kept_names_schemes_that_the_page_has() -> None:
@@ -49,21 +58,25 @@ def test_every_row_that_is_kept_names_schemes_that_the_page_has() -> None:
     theory = kept["theory"]["rows"]
     assert [row["id"] for row in theory if tuple(row.get("schemes", ())) != theory_schemes.schemes_of(row["id"])] == []
     assert {row["id"].split("-")[1] for row in theory if "schemes" not in row} == {"greedy"}
+    of_linux = {case.title: schemes_of_case(case) for case in (*CASES, *MANAGED_CASES)}
+    linux = [row for name in kept if page.is_linux(name) for row in kept[name]["rows"]]
+    wrong = [row["id"] for row in linux if tuple(row["schemes"]) != of_linux[row["what"].partition(": ")[0][7:]]]
+    assert wrong == []
     rows = [row for folder in held_to.SIMULATORS for row in kept[folder]["rows"]]
     assert [row["id"] for row in rows if tuple(row["schemes"]) != schemes_of(row["source"], row["what"])] == []
     cells = [line.split(" | ")[0].removeprefix("| ") for line in page.SCHEMES.read_text().splitlines()]
     listed = {scheme for cell in cells for scheme in held_to.schemes_named(cell)}
-    assert {scheme for row in rows + theory for scheme in row.get("schemes", ())} <= listed
+    assert {scheme for row in rows + theory + linux for scheme in row.get("schemes", ())} <= listed
 
 
 def test_a_cell_has_the_simulators_of_the_rows_and_keeps_what_else_it_names() -> None:
-    before = "YAPS 1/2; htsim; theory; Linux"
+    before = "YAPS 1/2; htsim; theory; machines"
     table = f"| In a scenario | {held_to.HEADER} |\n|---|---|\n| queue `a`, `b` | {before} |\n"
     verdicts = ["holds", "differs as known", "undecided", "differs"]
     rows = [{"schemes": ["queue a"], "verdict": verdict} for verdict in verdicts]
     kept = {"htsim": {"rows": [*rows, {"schemes": ["queue b"], "verdict": "holds"}, {"verdict": "holds"}]}}
-    assert "| queue `a`, `b` | htsim 2/5 (1 known, 1 differ); Linux |" in held_to.with_counts(table, kept)
-    assert "| queue `a`, `b` | Linux |" in held_to.with_counts(table, {})
+    assert "| queue `a`, `b` | htsim 2/5 (1 known, 1 differ); machines |" in held_to.with_counts(table, kept)
+    assert "| queue `a`, `b` | machines |" in held_to.with_counts(table, {})
 
 
 def test_rows_are_counted_by_what_they_are_against_and_shown_where_they_do_not_hold() -> None:
@@ -116,7 +129,34 @@ def test_what_was_not_run_again_stays() -> None:
 def test_a_theorem_and_the_kernel_are_no_folders() -> None:
     row: dict[str, Any] = {"id": "theory-md1", "source": "Pollaczek and Khinchine"}
     assert page.against(row) == "theory"
-    assert page.against(row | {"id": "reno", "source": "Linux 6.18"}) == "kernel"
+    assert page.against(row | {"id": "reno", "source": "Linux 6.18, mean of 9 trials"}) == "Linux 6.18"
+
+
+def of_linux(version: str, figure: str, theirs: Sequence[float], ours: Sequence[float]) -> dict[str, Any]:
+    what = f"Linux, TCP Reno, one flow of 10 MB over PIE: {figure}"
+    source = f"{kernel_name(version)}, mean of {len(theirs)} trials"
+    row = drawn(what, what, source, Draws(tuple(theirs), tuple(ours)), 0.1)
+    return replace(row, schemes=("transport tcp", "aqm in egress")).to_dict()
+
+
+def test_each_version_of_linux_has_rows_of_its_own_and_a_table_of_its_queues() -> None:
+    rows = [
+        of_linux("6.1.0-54-amd64", THROUGHPUT, [10.0, 10.0, 10.0], [10.1, 10.1, 10.1]),
+        of_linux("6.1.0-54-amd64", DROPS, [10.0, 11.0, 10.0], [30.0, 31.0, 30.0]),
+        of_linux("6.18.44", DROPS, [0.0, 0.0], [3.0, 3.0]),
+    ]
+    kept = page.kept_rows(rows, {})
+    assert list(kept) == ["Linux 6.1", "Linux 6.18"]
+    assert "| Linux 6.1 | 2 | 1 | 0 | 0 | 1 |" in page.page_part(kept)
+    assert "| all simulators | 0 |" in page.page_part(kept), "Linux is none"
+    table = page.queues_part(kept).splitlines()[2:]
+    assert table == [
+        "| 6.1 | TCP Reno, one flow of 10 MB over PIE | +1.0 |  | **+194 ± 13** |  |",
+        "| 6.18 | TCP Reno, one flow of 10 MB over PIE |  |  | 3 for 0 |  |",
+    ]
+    cell = f"| In a scenario | {held_to.HEADER} |\n|---|---|\n| transport `tcp` | Linux 6.0 1/1; [x](y) |\n"
+    after = "| transport `tcp` | Linux 6.1 1/2 (1 differ); Linux 6.18 0/1 (1 differ); [x](y) |"
+    assert after in held_to.with_counts(cell, kept)
 
 
 def test_a_page_needs_both_marks() -> None:

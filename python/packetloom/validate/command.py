@@ -12,7 +12,7 @@ from packetloom.validate.hardware import hardware_comparisons, set_names
 from packetloom.validate.hardware.tables import print_figures
 from packetloom.validate.kernel.comparisons import kernel_comparisons
 from packetloom.validate.kernel.network import UnavailableError
-from packetloom.validate.kernel.virtual_machine import VirtualMachine
+from packetloom.validate.kernel.virtual_machine import VirtualMachine, kernel_version
 from packetloom.validate.peers import config_comparison, peer_comparisons
 from packetloom.validate.theory import theory_comparisons
 
@@ -67,7 +67,7 @@ def run_validation(
     if "kernel" not in against:
         raise PacketloomError("--vm goes with `packetloom validate kernel`: nothing else needs a kernel")
     with VirtualMachine(virtual_kernel) as machine:
-        kinds |= {"kernel": ("kernel", lambda: kernel_comparisons(machine.trials_of))}
+        kinds |= {"kernel": ("kernel", lambda: kernel_comparisons(machine.trials_of, kernel_version(virtual_kernel)))}
         return _run(kinds, against, json_file, workers, quick)
 
 

@@ -1,8 +1,8 @@
 """The last column of docs/schemes.md: how many rows of each simulator and of theory a scheme is held to, and how many
 hold.
 
-A cell names simulators, theory, Linux and papers. The first two and their counts are written here, from the rows of
-`validation/rows.json`; what else a cell has stays. A row counts for each scheme that its scenario has.
+A cell names simulators, theory, versions of Linux, and papers. All but papers and their counts are written here, from
+the rows of `validation/rows.json`; what else a cell has stays. A row counts for each scheme that its scenario has.
 """
 
 from __future__ import annotations
@@ -11,6 +11,8 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any
+
+from packetloom.validate.kernel.deviations import LINUX_PREFIX
 
 HEADER = "Held to"
 SIMULATORS = {
@@ -35,7 +37,7 @@ SIMULATORS = {
 """As a cell calls them, by their folders of `validation/`."""
 COUNTED = SIMULATORS | {"theory": "theory"}
 """What has rows in `validation/rows.json`, each with its schemes."""
-_IS_COUNTED = re.compile(rf"({'|'.join(map(re.escape, COUNTED.values()))})( \d+/\d+( \(.*\))?)?")
+_IS_COUNTED = re.compile(rf"({'|'.join(map(re.escape, COUNTED.values()))}|{LINUX_PREFIX}[\d.]+)( \d+/\d+( \(.*\))?)?")
 _NAMES = re.compile(r"`([a-z0-9-]+)`")
 
 Counts = Mapping[str, Mapping[str, Counter[str]]]
@@ -52,7 +54,7 @@ def with_counts(text: str, kept: Mapping[str, Any]) -> str:
             break
         before, _, last = lines[place].removesuffix("|").rpartition("| ")
         scheme = before.removeprefix("| ").partition(" | ")[0]
-        cell = _cell(last.strip(), schemes_named(scheme), counts)
+        cell = _cell(last.strip(), schemes_named(scheme), counts, _counted_of(kept))
         lines[place] = f"{before}| {cell} |" if cell else f"{before}| |"
     return "\n".join(lines)
 
@@ -60,11 +62,16 @@ def with_counts(text: str, kept: Mapping[str, Any]) -> str:
 def counts_of(kept: Mapping[str, Any]) -> Counts:
     """How many rows of each simulator each scheme has, by verdict."""
     found: dict[str, dict[str, Counter[str]]] = defaultdict(lambda: defaultdict(Counter))
-    for folder in COUNTED:
+    for folder in _counted_of(kept):
         for row in kept.get(folder, {}).get("rows", ()):
             for scheme in row.get("schemes", ()):
                 found[scheme][folder][row["verdict"]] += 1
     return found
+
+
+def _counted_of(kept: Mapping[str, Any]) -> Mapping[str, str]:
+    """What counts, as cells call it: every version of Linux of which there are rows, too."""
+    return COUNTED | {name: name for name in sorted(kept) if name.startswith(LINUX_PREFIX)}
 
 
 def schemes_named(cell: str) -> list[str]:
@@ -75,10 +82,10 @@ def schemes_named(cell: str) -> list[str]:
     return [f"{section} {name}" for name in _NAMES.findall(cell)]
 
 
-def _cell(cell: str, schemes: Sequence[str], counts: Counts) -> str:
+def _cell(cell: str, schemes: Sequence[str], counts: Counts, counted: Mapping[str, str]) -> str:
     held = [
         _counted(name, sum((counts.get(scheme, {}).get(folder, Counter()) for scheme in schemes), Counter()))
-        for folder, name in COUNTED.items()
+        for folder, name in counted.items()
     ]
     others = [one for one in cell.split("; ") if one and not _IS_COUNTED.fullmatch(one)]
     return "; ".join([*filter(None, held), *others])

@@ -1,8 +1,8 @@
-"""The part of docs/validation.md that counts: written from the rows of a run, which lie beside the peers' figures.
+"""The parts of docs/validation.md that count: written from the rows of a run, which lie beside the peers' figures.
 
 `packetloom validate theory peers kernel --json FILE` writes rows, `python -m packetloom.validate.page FILE` keeps them
-in `validation/rows.json` and writes the page's part, and what docs/schemes.md counts (`held_to`); kinds of which the
-file has none stay as they are.
+in `validation/rows.json` and writes the page's parts, and what docs/schemes.md counts (`held_to`); kinds of which the
+file has none, and other versions of Linux, stay as they are.
 """
 
 from __future__ import annotations
@@ -26,15 +26,19 @@ from packetloom.stats.verdict import Verdict
 from packetloom.validate.comparison import VERDICTS
 from packetloom.validate.hardware.comparisons import PREFIX as HARDWARE
 from packetloom.validate.held_to import with_counts
+from packetloom.validate.kernel.cases import MANAGED_CASES
+from packetloom.validate.kernel.deviations import DROPS, LINUX_PREFIX, SETTLED, SOJOURN, THROUGHPUT
 from packetloom.validate.peers.agreement import PEERS_FOLDER
 
 BEGIN = "<!-- rows: written by `python -m packetloom.validate.page`; what stands between these lines is replaced -->"
 END = "<!-- end of rows -->"
+BEGIN_QUEUES = "<!-- rows of Linux's queues: written like those above -->"
 ROWS = PEERS_FOLDER / "rows.json"
 PAGE = PEERS_FOLDER.parent / "docs" / "validation.md"
 SCHEMES = PEERS_FOLDER.parent / "docs" / "schemes.md"
 UNDECIDED: Verdict = "undecided"
-KINDS = {"theory": "theory", "kernel": "Linux's own TCP"}
+THEORY = "theory"
+QUEUES = {"Throughput": THROUGHPUT, "Time in queue": SOJOURN, "Drops": DROPS, "Step": SETTLED}
 PEERS = {
     "htsim": "htsim: NDP, RoCE, Swift, EQDS, Ultra Ethernet",
     "omnet": "OMNeT++: NDP",
@@ -60,11 +64,16 @@ RowDict = dict[str, Any]
 
 
 def against(row: RowDict) -> str:
-    """What a row compares with: a folder of `validation/`, theory, or the kernel."""
+    """What a row compares with: a folder of `validation/`, a version of Linux, or theory."""
     folder = str(row["source"]).removeprefix("validation/").partition("/")[0]
     if (PEERS_FOLDER / folder).is_dir():
         return folder
-    return "theory" if row["id"].startswith("theory-") else "kernel"
+    return str(row["source"]).partition(",")[0] if is_linux(str(row["source"])) else THEORY
+
+
+def is_linux(name: str) -> bool:
+    """Whether that is a version of Linux."""
+    return name.startswith(LINUX_PREFIX)
 
 
 def kept_rows(rows: Sequence[RowDict], before: Mapping[str, Any]) -> dict[str, Any]:
@@ -79,8 +88,8 @@ def kept_rows(rows: Sequence[RowDict], before: Mapping[str, Any]) -> dict[str, A
 
 def page_part(kept: Mapping[str, Any]) -> str:
     """The table of what was compared, with rows by bound and the ratios of undecided ones; and what differs."""
-    order = [*KINDS, *PEERS]
-    names = sorted(kept, key=lambda name: order.index(name) if name in order else len(order))
+    order = [THEORY, *PEERS]
+    names = sorted(kept, key=lambda name: (order.index(name) if name in order else len(order), name))
     rows = [row for name in names for row in kept[name]["rows"]]
     return "\n".join([*_summary(kept, names), *_differing(rows)])
 
@@ -94,9 +103,36 @@ def _summary(kept: Mapping[str, Any], names: Sequence[str]) -> list[str]:
     simulated: list[RowDict] = []
     for name in names:
         rows = kept[name]["rows"]
-        simulated += [] if name in KINDS else rows
-        lines.append(table_row([(KINDS | PEERS).get(name, name), *_numbers(rows), kept[name]["date"], _bounds(rows)]))
+        simulated += [] if name == THEORY or is_linux(name) else rows
+        lines.append(table_row([PEERS.get(name, name), *_numbers(rows), kept[name]["date"], _bounds(rows)]))
     return [*lines, table_row(["all simulators", *_numbers(simulated), "", ""])]
+
+
+def queues_part(kept: Mapping[str, Any]) -> str:
+    """The table of queues that Linux's AQMs manage, and of BBR: how far off we are, in % of each version of Linux."""
+    header = ["Linux", "Flows and queue", *QUEUES]
+    lines = [table_row(header), "|---|---|" + "---:|" * len(QUEUES)]
+    for name in sorted(filter(is_linux, kept)):
+        rows = {row["what"]: row for row in kept[name]["rows"]}
+        for case in MANAGED_CASES:
+            found = [rows.get(f"Linux, {case.title}: {figure}") for figure in QUEUES.values()]
+            if any(found):
+                lines.append(table_row([name.removeprefix(LINUX_PREFIX), case.title, *map(_off, found)]))
+    return "\n".join(lines)
+
+
+def _off(row: RowDict | None) -> str:
+    """How far ours is from theirs, in per cent of it, with the interval; bold where the row differs."""
+    if row is None:
+        return ""
+    theirs, ours, interval = row["expected"], row["measured"], row["interval"]
+    if not theirs:
+        return f"{ours:g} for 0"
+    half = (interval[1] - interval[0]) / 2 / theirs * 100 if interval else 0.0
+    off = (ours / theirs - 1) * 100
+    places = 1 if max(abs(off), half) < 2 else 0
+    text = f"{off:+.{places}f}" + (f" ± {half:.{places}f}" if half else "")
+    return f"**{text}**" if row["verdict"] == "differs" else text
 
 
 def _differing(rows: Sequence[RowDict]) -> list[str]:
@@ -143,6 +179,13 @@ def with_part(text: str, part: str, path: Path) -> str:
     return markdown.with_part(text, f"\n\n{part}\n\n", (BEGIN, END), path, "the rows")
 
 
+def page_with(text: str, kept: Mapping[str, Any], path: Path) -> str:
+    """The page as the rows have it."""
+    text = with_part(text, page_part(kept), path)
+    part = f"\n\n{queues_part(kept)}\n\n"
+    return markdown.with_part(text, part, (BEGIN_QUEUES, END), path, "the rows of Linux's queues")
+
+
 def _numbers(rows: Sequence[RowDict]) -> list[str]:
     """How many rows there are, and how many have each verdict; of undecided ones measured over expected, too."""
     counts = Counter(row["verdict"] for row in rows)
@@ -181,7 +224,7 @@ def main() -> None:
             kept = kept_rows(json.loads(Path(file).read_text(encoding="utf-8")), kept)
         if sys.argv[1:]:
             write_json(ROWS, kept, "the rows")
-        write_text(PAGE, with_part(PAGE.read_text(encoding="utf-8"), page_part(kept), PAGE))
+        write_text(PAGE, page_with(PAGE.read_text(encoding="utf-8"), kept, PAGE))
         write_text(SCHEMES, with_counts(SCHEMES.read_text(encoding="utf-8"), kept))
         print(PAGE, SCHEMES, sep="\n")
     except (OSError, ValueError, PacketloomError) as error:

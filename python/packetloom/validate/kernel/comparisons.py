@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import platform
+import re
 import statistics
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +28,7 @@ from packetloom.validate.kernel.cases import (
 from packetloom.validate.kernel.deviations import (
     DROPS,
     LAST_FCT,
+    LINUX_PREFIX,
     MEAN_FCT,
     MEAN_QUEUE,
     SETTLED,
@@ -43,19 +47,28 @@ WITHIN_STEP = 0.15
 Measure = Callable[[Case], Sequence[Trial]]
 
 
-def kernel_comparisons(measured: Measure = trials_of) -> list[Check]:
-    """All of them; they measure when their rows are asked for: here, or where `measured` does."""
-    return [_comparison(case, measured) for case in (*CASES, *MANAGED_CASES)]
+def kernel_comparisons(measured: Measure = trials_of, version: str = "") -> list[Check]:
+    """All of them; they measure when their rows are asked for: here, or where `measured` does, on a kernel of that
+    version.
+    """
+    source = kernel_name(version or platform.release())
+    return [_comparison(case, measured, source) for case in (*CASES, *MANAGED_CASES)]
 
 
-def _comparison(case: Case, measured: Measure) -> Check:
+def kernel_name(version: str) -> str:
+    """With the version's first two numbers: distributors count the others in their own ways."""
+    found = re.match(r"\d+\.\d+", version)
+    return f"{LINUX_PREFIX}{found[0] if found else version}"
+
+
+def _comparison(case: Case, measured: Measure, source: str) -> Check:
     def rows(_: Mapping[str, Results]) -> list[Row]:
         trials = measured(case)
         with tempfile.TemporaryDirectory(prefix="packetloom-kernel-") as folder:
             simulated = [
                 simulate(case, trial, Path(folder) / str(number), seed=number) for number, trial in enumerate(trials, 1)
             ]
-        return compared(case, trials, simulated)
+        return compared(case, trials, simulated, source)
 
     return Check(f"kernel: {case.title}", lambda _: {}, rows)
 
@@ -123,20 +136,30 @@ def scenario(case: Case, folder: Path, seed: int = 1) -> dict[str, Any]:
     }
 
 
-def compared(case: Case, kernel: Sequence[Trial], simulated: Sequence[Trial]) -> list[Row]:
-    """The means over trials of both."""
+def compared(case: Case, kernel: Sequence[Trial], simulated: Sequence[Trial], name: str = "Linux") -> list[Row]:
+    """The means over trials of both; the kernel's name has its version."""
     deviations = deviations_of(case.title, behind_bucket=any(trial.behind_bucket for trial in kernel))
     rows = []
     for title, (figure, within) in _figures(case).items():
         theirs, ours = (tuple(figure(trial) for trial in trials) for trials in (kernel, simulated))
         what = f"Linux, {case.title}: {title}"
-        source = f"this kernel, mean of {len(kernel)} trials"
+        source = f"{name}, {f'mean of {len(kernel)} trials' if len(kernel) > 1 else 'one trial'}"
         if case.spread_ms:
-            rows.append(drawn(what, what, source, Draws(theirs, ours), within, deviations.get(title)))
+            row = drawn(what, what, source, Draws(theirs, ours), within, deviations.get(title))
         else:
             means = statistics.fmean(theirs), statistics.fmean(ours)
-            rows.append(agreement(what, what, source, *means, within, deviations.get(title)))
+            row = agreement(what, what, source, *means, within, deviations.get(title))
+        rows.append(replace(row, schemes=schemes_of(case)))
     return rows
+
+
+def schemes_of(case: Case) -> tuple[str, ...]:
+    """As docs/schemes.md has them; of a port of parts, these."""
+    transport = f"transport {case.control.transport}"
+    parts = case.managed.parts if case.managed else {}
+    if parts:
+        return (transport, *(f"{part} in egress" for part in parts))
+    return (transport, "queue ecn" if case.control.marks else "queue drop-tail")
 
 
 def _figures(case: Case) -> dict[str, tuple[Callable[[Trial], float], float]]:

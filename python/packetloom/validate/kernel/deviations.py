@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from packetloom.validate.peers.agreement import NONE, Deviation, Deviations
 
+LINUX_PREFIX = "Linux "
 MEAN_FCT = "mean FCT in ms"
 LAST_FCT = "FCT of the last flow in ms"
 MEAN_QUEUE = "mean queue in bytes"
