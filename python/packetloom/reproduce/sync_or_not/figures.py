@@ -95,7 +95,7 @@ def imperfect(runs: Runs) -> list[Panel]:
     ):
         curves = []
         for place, latency_us in enumerate((0, 100)):
-            away = f"{latency_us} us away"
+            away = f"controller {latency_us} us away"
             latency = f"transport.latency {LATENCIES[latency_us]}"
             syn = [
                 (error_us, measure.at(of, f"SYN, transport.clock_error {text}, {latency}", 0.8))
@@ -104,8 +104,13 @@ def imperfect(runs: Runs) -> list[Panel]:
             asy = measure.at(of, f"ASY, {latency}", 0.8)
             scale = 1e3 if unit == "us" else 1.0
             x = [max(error_us, 0.1) for error_us, _ in syn]
-            curves.append(Curve(f"SYN, {away}", style_at(place), x, [found.value / scale for _, found in syn]))
-            curves.append(Curve(f"ASY, {away}", style_at(place + 2), x, [asy.value / scale] * len(x), points=False))
+            for nth, (label, found) in enumerate((("SYN", [one for _, one in syn]), ("ASY", [asy] * len(x)))):
+                y, low, high = (
+                    [end / scale for end in ends]
+                    for ends in zip(*((f.value, f.low, f.high) for f in found), strict=True)
+                )
+                look = style_at(place + 2 * nth)
+                curves.append(Curve(f"{label}, {away}", look, x, y, low, high, points=label == "SYN"))
         panels.append(Panel(title, "clock error (standard deviation), us; 0.1: none", unit, curves, True, True))
     return panels
 
