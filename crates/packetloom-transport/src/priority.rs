@@ -27,7 +27,7 @@ pub enum Priority {
 
 /// Where switches look at it.
 const RANKED: &[Needs] = &[Needs::That(
-    |site| site.scene.queues().any(|queue| queue::traits(&queue).ranks),
+    |site| site.scene.queues().any(|queue| queue::Specification::of(&queue).traits.ranks),
     "no queue of the scheme goes by priorities, as \"pfabric\" does",
 )];
 

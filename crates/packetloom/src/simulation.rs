@@ -52,7 +52,7 @@ use crate::fluid;
 use crate::measure::{Collector, FlowRow};
 use crate::narrow::exact;
 use crate::packet::Format;
-use crate::queue;
+use crate::queue::Specification;
 use crate::routing::{self, ConnectionNumbers, FlowPorts};
 use crate::scenario::{Case, Problems, Scenario};
 use crate::spec::{self, Complaint, Component, Registered, Value, Values};
@@ -320,10 +320,11 @@ impl Simulation {
         let mut facts: Vec<String> =
             preset_fact(&case.scheme.component("transport"), topology.nic_rate()).into_iter().collect();
         facts.extend(measured::announced(&self.setting, &self.workload));
-        let Some(queue) = case.scheme.optional_component("queue") else { return facts };
+        let Some([queue, _]) = Specification::of_scheme(&case.scheme) else { return facts };
         let rates = topology.links.iter().filter(|link| link.src >= topology.hosts).map(|link| link.rate);
-        let thresholds = queue::interpolated(&queue, &rates.collect(), topology.nic_rate());
-        let credit = queue::short_of_credit(&queue, topology, format.mss_bytes + format.header_bytes);
+        let thresholds = queue.interpolated(&rates.collect(), topology.nic_rate());
+        let full_packet_bytes = format.mss_bytes + format.header_bytes;
+        let credit = queue.credit.and_then(|credit| credit.short_of_round_trip(topology, full_packet_bytes));
         let routing = case.scheme.component("routing");
         let asymmetry = asymmetry(&case.scheme.component("transport").kind, &routing, topology);
         facts.extend(thresholds.into_iter().chain(credit).chain(asymmetry));
@@ -482,12 +483,10 @@ fn connection_numbers(scheme: &Values) -> ConnectionNumbers {
 }
 
 /// The queues of switches and of hosts, if there are any.
-fn queues(case: &Case, workload: &Workload) -> Option<(Values, Values)> {
-    let queue = case.scheme.optional_component("queue")?;
-    let nic = case.scheme.optional_component("nic").unwrap_or_else(|| queue::default_nic(&queue));
+fn queues(case: &Case, workload: &Workload) -> Option<[Specification; 2]> {
+    let queues = Specification::of_scheme(&case.scheme)?;
     let has_queries = workload.query_specs().next().is_some();
-    let as_needed = |queue: Values| if has_queries { queue } else { queue::without_loans(&queue) };
-    Some((as_needed(queue), as_needed(nic)))
+    Some(if has_queries { queues } else { queues.map(Specification::without_loans) })
 }
 
 impl Setting {

@@ -4,12 +4,13 @@ use crate::common::{self, cases, fct, run, simulate, utilisation};
 use packetloom::measure::FlowRow;
 use packetloom::packet::Format;
 use packetloom::packet::Kind;
+use packetloom::queue::Specification;
 use packetloom::scenario::Case;
 use packetloom::simulation::{FLUID_COMPONENTS, Monitor, Outcome, PortRow, Simulation};
 use packetloom::topology::Topology;
 use packetloom::topology::best_fct;
 use packetloom::units::Time;
-use packetloom::{central, queue, transport};
+use packetloom::{central, transport};
 use std::collections::BTreeMap;
 
 /// Transport, queue, routing.
@@ -241,7 +242,7 @@ fn every_transport_and_every_queue_is_on_the_grid() {
         let is_it = |scheme: &(&str, &str, &str)| scheme.0 == component.kind;
         assert!(SCHEMES.iter().any(is_it), "the transport {}", component.kind);
     }
-    for component in queue::COMPONENTS {
+    for component in packetloom::queue::COMPONENTS {
         let is_it = |case: &Case| case.scheme.component("queue").kind == component.kind;
         assert!(grid().iter().any(is_it), "the queue {}", component.kind);
     }
@@ -264,9 +265,9 @@ fn every_law_holds_on_the_grid() {
         if !outcome.ports.is_empty() && !is_central(&case) {
             // A credit, a pause, or a notice of ConWeave's, ends at a switch, which no port there counts.
             let of = |section| case.scheme.component(section).kind;
-            let queue = case.scheme.component("queue");
+            let queue = Specification::of(&case.scheme.component("queue"));
             let notifies =
-                queue::credit_bytes(&queue).or(queue::pause_bytes(&queue)).is_some() || queue.kind == "bfc";
+                queue.credit_bytes().or(queue.pause_bytes()).is_some() || queue.backpressure.is_some();
             if !notifies && of("routing") != "conweave" {
                 switches_lose_no_packet(&outcome, &context);
             }
@@ -470,8 +471,8 @@ fn hosts_send_what_they_say(case: &Case, outcome: &Outcome, context: &str) {
         "uec",
     ];
     // Hosts get updates of credit, or pauses, too.
-    let queue = case.scheme.component("queue");
-    let hears = queue::credit_bytes(&queue).is_some() || queue.kind == "bfc";
+    let queue = Specification::of(&case.scheme.component("queue"));
+    let hears = queue.credit_bytes().is_some() || queue.backpressure.is_some();
     let sends_requests = hears || requesting.contains(&kind.as_str());
     let is_lossless = outcome.ports.iter().all(|port| port.counters.drops == 0);
     for host in 0..outcome.topology.hosts {
@@ -504,10 +505,13 @@ fn no_queue_exceeds_its_capacity(case: &Case, outcome: &Outcome, context: &str) 
     let queue = case.scheme.component("queue");
     let headers = if queue.kind == "ndp" { queue.bytes("header_capacity") } else { 0 };
     let full_packet = format(case).mss_bytes + format(case).header_bytes;
+    let specification = Specification::of(&queue);
+    let most = specification.most_bytes(full_packet);
+    let pool = specification.pool.as_ref().map(|pool| pool.size_bytes);
     let capacity = match queue.entries.get("capacity") {
         // Of each class that needs no credit; the others have that of all links that lead to the switch.
         _ if queue.kind == "cbfc" => queue.bytes("capacity") * 7 + queue.bytes("credits") * 7 * 24,
-        _ if queue.kind == "credit-limiter" => queue::most_bytes(&queue, full_packet).unwrap_or(u64::MAX),
+        _ if queue.kind == "credit-limiter" => most.unwrap_or(u64::MAX),
         Some(packetloom::spec::Value::Bytes(bytes)) => headers + *bytes,
         Some(packetloom::spec::Value::Packets(packets)) => headers + packets * full_packet,
         _ if queue.kind == "classes" && queue.optional_component("port").is_some() => {
@@ -515,14 +519,11 @@ fn no_queue_exceeds_its_capacity(case: &Case, outcome: &Outcome, context: &str) 
         }
         _ if queue.kind == "classes" => 2 * queue.component("queue").bytes("capacity"),
         _ if queue.kind == "daq" => u64::MAX,
-        _ if queue.kind == "bfc" => queue::most_bytes(&queue, full_packet).unwrap_or(u64::MAX),
-        _ if queue.kind == "egress" => {
-            let most = queue::most_bytes(&queue, full_packet);
-            most.into_iter().chain(queue::pool_bytes(&queue)).min().unwrap_or(u64::MAX)
-        }
-        _ => queue::pool_bytes(&queue).unwrap_or(u64::MAX),
+        _ if queue.kind == "bfc" => most.unwrap_or(u64::MAX),
+        _ if queue.kind == "egress" => most.into_iter().chain(pool).min().unwrap_or(u64::MAX),
+        _ => pool.unwrap_or(u64::MAX),
     };
-    let drops_early = queue::traits(&queue).drops_early;
+    let drops_early = specification.traits.drops_early;
     for port in &outcome.ports[outcome.topology.hosts as usize..] {
         let largest = port.queue.as_ref().expect("queues are watched").largest_bytes();
         assert!(largest <= capacity, "{context}: {largest} of {capacity} B");

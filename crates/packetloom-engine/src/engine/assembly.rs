@@ -18,11 +18,10 @@ use super::switch::{
 };
 use crate::fault::{LinkFault, SlowHost};
 use crate::narrow::exact;
-use crate::queue::{self, Headroom, Loans, Memory, Pool, Site};
+use crate::queue::{Headroom, Loans, Memory, Pool, Site, Specification};
 use crate::random::{Purpose, Stream};
 use crate::record::{QueueRecorder, SentRecorder};
 use crate::routing::{self, Detours, PathChoice, PathCode, Router, Weights};
-use crate::spec::Values;
 use crate::topology::KnownRates;
 use crate::topology::{Forwarding, Link, MessageCosts, Topology};
 use crate::units::Time;
@@ -183,7 +182,7 @@ impl<'a> Assembly<'a> {
         let plan = self.plan;
         let nic = self.nic(id, shard, link_table);
         let links_in = &self.partition.links_in[id as usize];
-        let has_messages = queue::credit_bytes(plan.nic).or(queue::pause_bytes(plan.nic)).is_some();
+        let has_messages = plan.nic.credit_bytes().or(plan.nic.pause_bytes()).is_some();
         let ways_back = if has_messages { ways_back(plan.topology, id, links_in) } else { Vec::new() };
         let paths = PathChoice::build(plan.topology, self.code.as_ref(), plan.routing, id, plan.seed);
         HostNic { id, node, nic, ways_back, paths }
@@ -239,17 +238,18 @@ impl<'a> Assembly<'a> {
 
     /// The buffer of a host's NIC that takes packets slowly, which pauses as the NIC's queue says.
     fn intake(&self, id: u32, slow: &SlowHost) -> Intake {
-        let (nic, topology) = (slow.buffer(self.plan.nic), self.plan.topology);
+        let (pfc, topology) = (self.plan.nic.pfc.expect("a slow host's NIC pauses"), self.plan.topology);
+        let pfc = slow.buffer(pfc);
         let links_in = self.partition.links_in[id as usize].iter();
         let links: Vec<_> =
             links_in.map(|&link| (link as usize, topology.link_back(link as usize))).collect();
         let of_link = |&(link, back): &(usize, usize)| {
             let (link, back) = (&topology.links[link], &topology.links[back]);
-            (link.rate, Headroom::new(link, back, topology, &nic, self.plan.largest_packet_bytes).of(&nic))
+            (link.rate, Headroom::new(link, back, topology, &pfc, self.plan.largest_packet_bytes).of(&pfc))
         };
         let limits: Vec<_> = links.iter().map(of_link).collect();
-        let memory = Memory::build(&nic, &limits, topology.nic_rate());
-        let settings = PauseSettings::of(&nic).expect("a slow host's NIC pauses");
+        let memory = Memory::build(&pfc, &limits, topology.nic_rate());
+        let settings = PauseSettings::of(&pfc.pauses);
         let backs = limits.iter().zip(&links).map(|((rate, _), (_, back))| (*rate, exact::<u32>(*back)));
         Intake::new(memory, settings, slow.when.clone(), backs.collect())
     }
@@ -288,23 +288,22 @@ impl<'a> Assembly<'a> {
 
     /// The shared buffer of a switch, if that is its queue; `back`: its ports that lead back, link by link.
     fn pauses(&self, id: u32, back: &[u32]) -> Option<LinkControl> {
-        let (pfc, topology) = (queue::pfc(self.plan.queue)?, self.plan.topology);
-        let queue = pfc.as_ref();
-        let settings = PauseSettings::of(queue)?;
+        let (pfc, topology) = (self.plan.queue.pfc.as_ref()?, self.plan.topology);
+        let settings = PauseSettings::of(&pfc.pauses);
         let links_in = &self.partition.links_in[id as usize];
         let first_link_out = topology.nodes[id as usize].ports.start;
         let link = |(&link, &back): (&u32, &u32)| {
             let link = &topology.links[link as usize];
             let back = &topology.links[(first_link_out + back) as usize];
             let packet_bytes = self.plan.largest_packet_bytes;
-            (link.rate, Headroom::new(link, back, topology, queue, packet_bytes).of(queue))
+            (link.rate, Headroom::new(link, back, topology, pfc, packet_bytes).of(pfc))
         };
         let links: Vec<_> = links_in.iter().zip(back).map(link).collect();
-        let ties = match queue.text("ties").as_str() {
-            "ns-3" => Ties::as_in_ns3(links_in.len()),
-            _ => Ties::Rotate { turn: 0 },
+        let ties = match pfc.ties_as_ns3 {
+            true => Ties::as_in_ns3(links_in.len()),
+            false => Ties::Rotate { turn: 0 },
         };
-        let memory = Memory::build(queue, &links, topology.nic_rate());
+        let memory = Memory::build(pfc, &links, topology.nic_rate());
         Some(LinkControl::Pauses(Box::new(Pauses::new(memory, settings, ties, (id, first_link_out)))))
     }
 
@@ -313,8 +312,9 @@ impl<'a> Assembly<'a> {
         let (plan, topology) = (self.plan, self.plan.topology);
         let numbers_in = &self.partition.links_in[id as usize];
         let links_in = || numbers_in.iter().map(|&link| &topology.links[link as usize]);
-        let credit_bytes = queue::credit_bytes(plan.queue).map(|bytes| exact::<u16>(bytes));
-        let pauses = queue::pause_bytes(plan.queue).or(queue::bfc_frame_bytes(plan.queue)).is_some();
+        let queue = plan.queue;
+        let credit_bytes = queue.credit_bytes().map(|bytes| exact::<u16>(bytes));
+        let pauses = queue.pfc.is_some() || queue.backpressure.is_some();
         let looks_back = has_agents || credit_bytes.is_some() || pauses;
         let back = if looks_back { ways_back(topology, id, numbers_in) } else { Vec::new() };
         let to_hosts = || {
@@ -323,10 +323,11 @@ impl<'a> Assembly<'a> {
         };
         let credits = credit_bytes.map(|bytes| {
             let returns = self.returns(&back, topology.nodes[id as usize].ports.start);
-            LinkControl::Credits(Credits::new(bytes, returns, Loans::build(plan.queue, &to_hosts())))
+            let loans = queue.daq.as_ref().and_then(|settings| Loans::build(settings, &to_hosts()));
+            LinkControl::Credits(Credits::new(bytes, returns, loans))
         });
         let control = credits.or_else(|| self.pauses(id, &back)).or_else(|| {
-            let backpressure = Backpressure::of(plan.queue, numbers_in.len())?;
+            let backpressure = Backpressure::of(queue.backpressure.as_ref()?, numbers_in.len());
             Some(LinkControl::Backpressure(Box::new(backpressure)))
         });
         let links_out = topology.nodes[id as usize].ports.clone();
@@ -336,21 +337,23 @@ impl<'a> Assembly<'a> {
             ports,
             node,
             back,
-            Pool::build(plan.queue, rates),
+            queue.pool.as_ref().map(|pool| Pool::build(pool, rates)),
             control,
             self.balance(id),
-            queue::returns_to_sender(plan.queue),
+            queue.returns_to_sender,
             plan.measures_order.then_some(topology.nodes[id as usize].ports.start),
             cut_through(topology, links_in()),
-            queue::ties_as_ns3(plan.queue).then(|| Ties::as_in_ns3(numbers_in.len())),
+            queue.ties_as_ns3.then(|| Ties::as_in_ns3(numbers_in.len())),
         )
     }
 
     /// When a switch returns credits to its links, whose ways back are these; `first`: the link of its first port.
     fn returns(&self, back: &[u32], first: u32) -> Returns {
         let topology = self.plan.topology;
-        let Some(bytes) = queue::update_spacing(self.plan.queue) else { return Returns::AtOnce(Vec::new()) };
-        let spacing = |port: &u32| topology.byte_time(topology.links[(first + port) as usize].rate).of(bytes);
+        let Some(credit) = self.plan.queue.credit else { return Returns::AtOnce(Vec::new()) };
+        let spacing = |port: &u32| {
+            topology.byte_time(topology.links[(first + port) as usize].rate).of(credit.spacing_bytes)
+        };
         Returns::Spaced(Updates::new(back.iter().map(spacing)))
     }
 
@@ -369,7 +372,11 @@ fn is_observed(plan: &Plan<'_>, is_switch: bool) -> bool {
 }
 
 /// This queue at each port of the switches, or of one of them, by its link.
-pub fn at_switches(topology: &Topology, queue: &Values, switch: Option<u32>) -> Vec<(u32, Discipline)> {
+pub fn at_switches(
+    topology: &Topology,
+    queue: &Specification,
+    switch: Option<u32>,
+) -> Vec<(u32, Discipline)> {
     let links = topology.links.iter().zip(0..);
     let chosen = links.filter(|(link, _)| {
         topology.nodes[link.src as usize].tier > 0 && switch.is_none_or(|switch| switch == link.src)

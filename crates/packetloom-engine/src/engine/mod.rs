@@ -53,7 +53,7 @@ pub use sending::Sending;
 use crate::fault::Faults;
 use crate::flow::{Flow, FlowId, HostId};
 use crate::packet::Packet;
-use crate::queue::{CLASSES, PauseRecord};
+use crate::queue::{CLASSES, PauseRecord, Specification};
 use crate::record::{Captured, QueueRecorder, Reordering, Segment, SentRecorder};
 use crate::routing::FlowPorts;
 use crate::spec::Values;
@@ -108,9 +108,9 @@ pub struct Plan<'a> {
     /// The network.
     pub topology: &'a Topology,
     /// The queue of every switch port.
-    pub queue: &'a Values,
+    pub queue: &'a Specification,
     /// The queue of every host's NIC.
-    pub nic: &'a Values,
+    pub nic: &'a Specification,
     /// The transport, whose parameters its agents at the ports read.
     pub transport: &'a Values,
     /// How switches choose among equal next hops.

@@ -11,10 +11,9 @@ use super::transmitter::Transmitter;
 use crate::packet::Packet;
 use crate::packets::{PacketId, Packets};
 use crate::prefetch::prefetch_lines;
-use crate::queue::{self, Buffer, Built, Counts, Fifo, HeldFifo, Holds, Occupancy, Site};
+use crate::queue::{Buffer, Built, Counts, Fifo, Holds, Occupancy, Site, Specification};
 use crate::random::Stream;
 use crate::record::{QueueRecorder, SentRecorder};
-use crate::spec::Values;
 use crate::topology::{Link, Topology};
 use crate::units::{ByteTime, Rate, Time};
 use std::marker::PhantomData;
@@ -32,13 +31,11 @@ pub enum Discipline {
 impl Discipline {
     /// The discipline of a scenario's queue, empty; `observed`: whether its length is recorded; `held`: whether
     /// packets must wait here until they start, so that departures can be seen.
-    pub fn build(queue: &Values, observed: bool, held: bool) -> Discipline {
-        match Built::of(queue) {
-            Built::Fifo(admission) if held => {
-                Discipline::Buffered(Buffer::HeldFifo(HeldFifo::new(admission)))
-            }
+    pub fn build(queue: &Specification, observed: bool, held: bool) -> Discipline {
+        match queue.build() {
+            Built::Fifo(admission) if held => Discipline::Buffered(Buffer::held(admission)),
             Built::Fifo(admission) => {
-                Discipline::Fifo(Fifo::new(admission, observed || queue::pool_bytes(queue).is_some()))
+                Discipline::Fifo(Fifo::new(admission, observed || queue.pool.is_some()))
             }
             Built::Held(buffer) => Discipline::Buffered(buffer),
         }
@@ -419,7 +416,7 @@ mod tests {
     use crate::engine::link_table::LinkEnd;
     use crate::queue::{Fair, PFabric, Trimming};
     use crate::random::Purpose;
-    use crate::spec::Value;
+    use crate::spec::{Value, Values};
     use std::mem::offset_of;
 
     /// Notes each departure.
@@ -447,7 +444,7 @@ mod tests {
         let admits = Value::Text("what-fits".to_owned());
         let entries = [("capacity", Value::Absent), ("admits", admits), ("pool", Value::Absent)];
         let entries = entries.map(|(key, value)| (key.to_owned(), value)).into();
-        let queue = Values { kind: "drop-tail".to_owned(), entries };
+        let queue = Specification::of(&Values { kind: "drop-tail".to_owned(), entries });
         let mut link_table: LinkTable<u64> = LinkTable::new(1, Calendar::new(3, Time::from_ns(1_000)));
         let mut port = Port::new(
             &topology,

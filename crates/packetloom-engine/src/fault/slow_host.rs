@@ -2,11 +2,10 @@
 
 use super::Slow;
 use crate::flow::HostId;
-use crate::queue;
-use crate::spec::{Complaint, Value, Values};
+use crate::queue::Pfc;
+use crate::spec::{Complaint, Values};
 use crate::topology::Topology;
 use crate::units::{ByteTime, Time};
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 /// A host that is slow at times.
@@ -22,10 +21,8 @@ pub struct SlowHost {
 
 impl SlowHost {
     /// What the queue of its NIC says of pauses, with the buffer for what arrives.
-    pub fn buffer(&self, nic: &Values) -> Values {
-        let mut nic = queue::pfc(nic).map_or_else(|| nic.clone(), Cow::into_owned);
-        nic.entries.insert("buffer".to_owned(), Value::Bytes(self.buffer_bytes));
-        nic
+    pub fn buffer(&self, nic: Pfc) -> Pfc {
+        nic.holding(self.buffer_bytes)
     }
 }
 

@@ -1,7 +1,9 @@
 //! Which packets join a FIFO queue, and which are marked: drop-tail, ECN threshold, RED-style marking, shared
 //! buffers.
 
-use super::{Abm, Built, Occupancy, Queue, Traits, has_room, limit};
+use super::egress::{Abm, ByQueues};
+use super::specification::{Bound, Making, Room, Threshold};
+use super::{Built, Occupancy, Specification, Traits};
 use crate::narrow::{narrow, saturated};
 use crate::random::Stream;
 use crate::spec::{Complaint, Component, Kind, Needs, Param, Registered, Value, Values, param};
@@ -50,15 +52,19 @@ pub(super) fn admits_until_full(values: &Values) -> bool {
     values.meaning("admits", &[(WHAT_FITS, false), (UNTIL_FULL, true)])
 }
 
-/// A queue that is first in, first out.
-const fn fifo(component: Component, queue: Queue) -> Registered<Queue> {
-    let most_bytes = |values: &Values, packet| {
-        let beyond = if admits_until_full(values) { packet - 1 } else { 0 };
-        Some(limit(values, "capacity", packet)?.saturating_add(beyond))
-    };
-    Registered {
-        component,
-        factory: Queue { most_bytes, traits: |_| Traits::FIFO, check: check_room, ..queue },
+/// A queue that is first in, first out, and marks from these thresholds on.
+fn fifo(values: &Values, marking: Marking, thresholds: &[Threshold]) -> Specification {
+    let admission = Admission::of(values, marking);
+    let pool = values.optional_bytes("pool");
+    let pool = pool.map(|size_bytes| PoolSettings::dynamic(size_bytes, values.number("pool_alpha")));
+    let shared = pool.as_ref().map_or(Limit::None, |pool| Limit::Bytes(pool.size_bytes));
+    let rooms = [("capacity", admission.capacity), ("pool", shared)];
+    Specification {
+        bounds: admission.bound().into_iter().collect(),
+        rooms: rooms.map(|(key, most)| Room::new(key, most, thresholds.to_vec())).into(),
+        traits: Traits::FIFO,
+        pool,
+        ..Specification::new(values, Built::Fifo(admission))
     }
 }
 
@@ -70,64 +76,9 @@ pub(super) fn check_admits(values: &Values) -> Result<(), Complaint> {
     Ok(())
 }
 
-fn check_room(values: &Values, packet_bytes: u64) -> Result<(), Complaint> {
-    has_room(values, "capacity", packet_bytes)?;
-    has_room(values, "pool", packet_bytes)?;
-    let refused = |room| never_marks(values, limit(values, room, packet_bytes), room, packet_bytes);
-    ["capacity", "pool"].into_iter().find_map(refused).map_or(Ok(()), Err)
-}
-
-/// What is wrong where the threshold from which on a rule marks is beyond the most that some room allows.
-pub(super) fn never_marks(
-    rule: &Values,
-    most: Option<u64>,
-    room: &str,
-    packet_bytes: u64,
-) -> Option<Complaint> {
-    let marks_by_queue =
-        |key: &&str| matches!(rule.entries.get(*key), Some(Value::Bytes(_) | Value::Packets(_)));
-    let never = |key: &str| {
-        let from = limit(rule, key, packet_bytes)?;
-        let most = most.filter(|most| from >= *most)?;
-        let message = format!(
-            "nothing is ever marked: that takes more than {from} B that wait, and {room} allows {most} B; write less \
-             than {most}B, or a larger {room}"
-        );
-        Some(Complaint::new(key, message))
-    };
-    ["mark_above", "min", "mark_between_switches"].into_iter().filter(marks_by_queue).find_map(never)
-}
-
-/// That a threshold above which some packets are dropped before others is below the most that there is room for.
-pub(super) fn never_drops_first(
-    rule: &Values,
-    key: &str,
-    most: Option<u64>,
-    packet_bytes: u64,
-) -> Result<(), Complaint> {
-    let from = limit(rule, key, packet_bytes);
-    let Some((from, most)) = from.zip(most).filter(|(from, most)| from >= most) else { return Ok(()) };
-    let message = format!(
-        "nothing is ever dropped before the rest: that takes more than {from} B that wait, and there is room for {most} B; \
-         write less than {most}B, or more room"
-    );
-    Err(Complaint::new(key, message))
-}
-
-/// The parameter of RED that its queue is too short for, if one is, and what that means.
-pub fn never_reached(values: &Values) -> Option<(&'static str, String)> {
-    let (Value::Bytes(max), Value::Bytes(capacity)) = (values.entries.get("max")?, values.get("capacity"))
-    else {
-        return None;
-    };
-    let message =
-        format!("{max} B are never reached, as the capacity is {capacity} B: not everything is ever marked");
-    (max > capacity).then_some(("max", message))
-}
-
 /// Plain FIFO.
-pub const DROP_TAIL: Registered<Queue> = fifo(
-    Component {
+pub const DROP_TAIL: Registered<Making> = Registered {
+    component: Component {
         section: "queue",
         kind: "drop-tail",
         doc: "First in, first out; what does not fit is dropped.",
@@ -135,12 +86,12 @@ pub const DROP_TAIL: Registered<Queue> = fifo(
         params: &[&[CAPACITY, ADMITS, POOL, POOL_ALPHA]],
         check: check_admits,
     },
-    Queue::new(|values| Built::Fifo(Admission::of(values, Marking::Never))),
-);
+    factory: Making::new(|values| fifo(values, Marking::Never, &[])),
+};
 
 /// FIFO with DCTCP's marking.
-pub const ECN: Registered<Queue> = fifo(
-    Component {
+pub const ECN: Registered<Making> = Registered {
+    component: Component {
         section: "queue",
         kind: "ecn",
         doc: "Drop-tail that marks an ECN-capable packet when more than a threshold waits as it arrives.",
@@ -148,18 +99,19 @@ pub const ECN: Registered<Queue> = fifo(
         params: &[&[CAPACITY, ADMITS, POOL, POOL_ALPHA, MARK_ABOVE]],
         check: check_admits,
     },
-    Queue {
-        marks: |_| true,
-        ..Queue::new(|values| {
-            let above = Marking::Above(Limit::of(values.get("mark_above")));
-            Built::Fifo(Admission::of(values, above))
+    factory: Making {
+        settable: &["mark_above"],
+        ..Making::new(|values| {
+            let above = Limit::of(values.get("mark_above"));
+            let threshold = Threshold::marking("mark_above", above);
+            Specification { marks: true, ..fifo(values, Marking::Above(above), &[threshold]) }
         })
     },
-);
+};
 
 /// FIFO with probabilistic marking between two thresholds.
-pub const RED: Registered<Queue> = fifo(
-    Component {
+pub const RED: Registered<Making> = Registered {
+    component: Component {
         section: "queue",
         kind: "red",
         doc: "Drop-tail that marks by the instantaneous queue: never below min, always above max, in between with a probability that rises linearly.",
@@ -170,14 +122,28 @@ pub const RED: Registered<Queue> = fifo(
             check_admits(values)
         },
     },
-    Queue {
-        marks: |values| {
-            values.number("max_probability") > 0.0
-                || limit(values, "capacity", 1).is_none_or(|capacity| capacity > values.bytes("max"))
-        },
-        ..Queue::new(|values| Built::Fifo(Admission::of(values, between(values))))
-    },
-);
+    factory: Making { settable: &["min", "max", "max_probability"], ..Making::new(red) },
+};
+
+fn red(values: &Values) -> Specification {
+    let (marking, max) = (between(values), values.bytes("max"));
+    let capacity = Limit::of(values.get("capacity"));
+    let never_reached = match capacity {
+        Limit::Bytes(capacity) if max > capacity => Some((
+            "max",
+            format!(
+                "{max} B are never reached, as the capacity is {capacity} B: not everything is ever marked"
+            ),
+        )),
+        _ => None,
+    };
+    let has_room = capacity.bytes(1).is_none_or(|capacity| capacity > max);
+    Specification {
+        marks: values.number("max_probability") > 0.0 || has_room,
+        never_reached,
+        ..fifo(values, marking, &[Threshold::marking("min", Limit::Bytes(values.bytes("min")))])
+    }
+}
 
 pub(super) fn between(values: &Values) -> Marking {
     Marking::between(values.bytes("min"), values.bytes("max"), values.number("max_probability"))
@@ -204,6 +170,15 @@ impl Limit {
             Value::Packets(packets) => Limit::Packets(*packets),
             Value::Absent => Limit::None,
             other => panic!("a buffer is {other:?}"),
+        }
+    }
+
+    /// In bytes, if packets have so many; `None`: any number.
+    pub(super) fn bytes(self, packet_bytes: u64) -> Option<u64> {
+        match self {
+            Limit::None => None,
+            Limit::Bytes(bytes) => Some(bytes),
+            Limit::Packets(packets) => Some(packets.saturating_mul(packet_bytes)),
         }
     }
 
@@ -283,6 +258,29 @@ pub enum Verdict {
     Mark,
 }
 
+/// What a scenario says of a buffer that all ports of a switch share.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PoolSettings {
+    /// Its size.
+    pub size_bytes: u64,
+    /// How many times what is free of it a port may take.
+    alpha: f64,
+    /// The thresholds of queues, if it has any.
+    by_queues: Option<ByQueues>,
+}
+
+impl PoolSettings {
+    /// Under dynamic thresholds.
+    pub(super) fn dynamic(size_bytes: u64, alpha: f64) -> PoolSettings {
+        PoolSettings { size_bytes, alpha, by_queues: None }
+    }
+
+    /// With thresholds for queues.
+    pub(super) fn by_queues(size_bytes: u64, by_queues: ByQueues) -> PoolSettings {
+        PoolSettings { size_bytes, alpha: 1.0, by_queues: Some(by_queues) }
+    }
+}
+
 /// A switch's shared buffer under dynamic thresholds (Choudhury and Hahne): a port may hold at most alpha times what is
 /// free. Or the buffer has thresholds for each queue of a port (ABM).
 #[derive(Clone, Debug)]
@@ -298,17 +296,16 @@ pub struct Pool {
 }
 
 impl Pool {
-    /// The pool that a queue's values specify, of ports of these rates.
-    pub fn build(values: &Values, rates: impl Iterator<Item = Rate>) -> Option<Pool> {
-        let (size_bytes, alpha) = super::pool(values)?;
-        let thresholds = super::thresholds(values, rates).map(Box::new);
-        Some(Pool {
-            size_bytes,
-            alpha_q10: saturated::<u64>(alpha * 1024.0),
+    /// The pool of a switch with ports of these rates.
+    pub fn build(settings: &PoolSettings, rates: impl Iterator<Item = Rate>) -> Pool {
+        let by_queues = settings.by_queues.as_ref();
+        Pool {
+            size_bytes: settings.size_bytes,
+            alpha_q10: saturated::<u64>(settings.alpha * 1024.0),
             used_bytes: 0,
-            thresholds,
+            thresholds: by_queues.map(|by_queues| Box::new(Abm::build(by_queues, rates.collect()))),
             port: 0,
-        })
+        }
     }
 
     /// Whether a port with so much queued may take a packet in.
@@ -341,7 +338,7 @@ impl Pool {
 }
 
 /// The rule by which a FIFO queue admits and marks.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Admission {
     capacity: Limit,
     /// Whether the capacity is compared with what waits before an arrival, not with the arrival beside it.
@@ -363,9 +360,27 @@ impl Admission {
         }
     }
 
+    /// The same, and what joins is marked so.
+    pub(super) fn marking(self, marking: Marking) -> Admission {
+        Admission { marking, ..self }
+    }
+
     /// The same, and nothing is marked.
     pub(super) fn without_marks(self) -> Admission {
-        Admission { marking: Marking::Never, ..self }
+        self.marking(Marking::Never)
+    }
+
+    /// What may wait, if not all may. A packet that joins while there is room may exceed it by all but a byte.
+    pub(super) fn bound(self) -> Option<Bound> {
+        match (self.capacity, self.until_full) {
+            (Limit::Bytes(bytes), true) => Some(Bound::bytes(bytes.saturating_sub(1)).and_packets(1)),
+            (capacity, _) => Bound::of(capacity),
+        }
+    }
+
+    /// What it allows.
+    pub(super) fn capacity(self) -> Limit {
+        self.capacity
     }
 
     /// Whether more waits than may.
@@ -402,12 +417,13 @@ mod tests {
         let entries = [
             ("capacity", Value::Absent),
             ("admits", Value::Text(WHAT_FITS.to_owned())),
+            ("pool", Value::Absent),
             ("min", Value::Bytes(min)),
             ("max", Value::Bytes(max)),
             ("max_probability", Value::Number(max_probability)),
         ];
         let entries = entries.map(|(key, value)| (key.to_owned(), value)).into();
-        crate::queue::rule(&Values { kind: "red".to_owned(), entries })
+        Specification::of(&Values { kind: "red".to_owned(), entries }).rule()
     }
 
     #[test]
@@ -447,8 +463,9 @@ mod tests {
 
     fn drop_tail(capacity: Value, admits: &str) -> Admission {
         let admits = Value::Text(admits.to_owned());
-        let entries = [("capacity".to_owned(), capacity), ("admits".to_owned(), admits)].into();
-        crate::queue::rule(&Values { kind: "drop-tail".to_owned(), entries })
+        let entries = [("capacity", capacity), ("admits", admits), ("pool", Value::Absent)];
+        let entries = entries.map(|(key, value)| (key.to_owned(), value)).into();
+        Specification::of(&Values { kind: "drop-tail".to_owned(), entries }).rule()
     }
 
     #[test]

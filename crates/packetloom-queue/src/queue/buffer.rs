@@ -10,8 +10,8 @@ use super::fair::Fair;
 use super::held_fifo::HeldFifo;
 use super::pfabric::PFabric;
 use super::python::Ruled;
-use super::registry::{Built, Queue};
 use super::shared_buffer::SharedPort;
+use super::specification::{Making, Specification};
 use super::trimming::Trimming;
 use super::weighted_fair::WeightedFair;
 use super::{
@@ -28,7 +28,7 @@ use crate::units::Time;
 /// A line has a discipline that holds packets, and the kinds that a scenario can name which are built of it.
 macro_rules! queues {
     ($($name:ident($type:ty) = [$($queue:path),*],)*) => {
-        pub(super) const QUEUES: &[Registered<Queue>] = &[$($($queue,)*)*];
+        pub(super) const QUEUES: &[Registered<Making>] = &[$($($queue,)*)*];
 
         /// A discipline that holds its packets and chooses the next when the link is free; see [`Holds`].
         ///
@@ -240,13 +240,8 @@ impl Holds for Buffer {
 
 /// The parameters of a kind of queue that may be set while a case runs: those of its marking.
 pub fn settable(kind: &str) -> &'static [&'static str] {
-    let of = |made: &Registered<Queue>| made.component.kind == kind;
-    match kind {
-        _ if of(&admission::ECN) => &["mark_above"],
-        _ if of(&admission::RED) => &["min", "max", "max_probability"],
-        _ if of(&shared_buffer::QUEUE) => &["ecn_min", "ecn_max", "ecn_probability"],
-        _ => &[],
-    }
+    let made = QUEUES.iter().find(|made| made.component.kind == kind);
+    made.map_or(&[], |made| made.factory.settable)
 }
 
 /// Every component of the section "queue".
@@ -267,11 +262,13 @@ impl Buffer {
         }
     }
 
+    /// First in, first out, by a rule.
+    pub fn held(admission: Admission) -> Buffer {
+        Buffer::HeldFifo(HeldFifo::new(admission))
+    }
+
     /// The buffer that a scenario's queue specifies.
     pub fn build(values: &Values) -> Buffer {
-        match Built::of(values) {
-            Built::Fifo(admission) => Buffer::HeldFifo(HeldFifo::new(admission)),
-            Built::Held(buffer) => buffer,
-        }
+        Specification::of(values).buffer()
     }
 }

@@ -7,17 +7,17 @@
 //! comes in after a pause. Hosts take whatever comes.
 
 use super::admission::Marking;
-use super::flow_control::credit::{self, Charge, Ledger, UEC};
-use super::flow_control::{CBFC, CLASSES, CONTROL, charged_class, class_in};
+use super::flow_control::credit::{self, Credit, Ledger, UEC};
+use super::flow_control::{CLASSES, CONTROL, charged_class, class_in};
 use super::list::List;
 use super::shared_buffer::{LARGEST_BUFFER, MARKING_PARAMS, Thresholds, check_marking, next_in_turn};
-use super::{Buffer, Built, Departure, Env, Holds, Joined, Occupancy, Opening, Queue, Site};
+use super::specification::{Bound, Making};
+use super::{Buffer, Built, Departure, Env, Holds, Joined, Occupancy, Opening, Site, Specification};
 use crate::link_message::LinkMessage;
 use crate::narrow::narrow;
 use crate::packet::Kind as PacketKind;
 use crate::packets::{PacketId, Packets};
 use crate::spec::{Complaint, Component, Kind, Registered, Values, param};
-use crate::topology::{Link, Topology};
 use crate::units::Time;
 
 const COMPONENT: Component = Component {
@@ -38,79 +38,27 @@ const COMPONENT: Component = Component {
 };
 
 /// The queue.
-pub const QUEUE: Registered<Queue> = Registered {
-    component: COMPONENT,
-    factory: Queue {
+pub const QUEUE: Registered<Making> = Registered { component: COMPONENT, factory: Making::new(read) };
+
+fn read(values: &Values) -> Specification {
+    let (credit, thresholds) = (Credit::of(values), Thresholds::of(values));
+    Specification {
         // Lossless classes are bounded by the credit of all links of a switch, which no single port knows.
-        most_bytes: |_, _| Some(LARGEST_BUFFER),
-        is_sized_by_design: |_| true,
-        marks: |values| values.optional_bytes("ecn_max").is_some(),
-        classes: |_| Some(CLASSES as u64),
-        check: credit::check_size,
-        ..Queue::new(|values| Built::Held(Buffer::Cbfc(Box::new(Cbfc::build(values)))))
-    },
-};
+        bounds: vec![Bound::bytes(LARGEST_BUFFER)],
+        is_sized_by_design: true,
+        marks: thresholds.is_some(),
+        may_mark: true,
+        thresholds,
+        classes: Some(CLASSES as u64),
+        credit: Some(credit),
+        ..Specification::new(values, Built::Held(Buffer::Cbfc(Box::new(Cbfc::build(values, &credit)))))
+    }
+}
 
 fn check(values: &Values) -> Result<(), Complaint> {
     check_marking(values)?;
     credit::check(values)?;
     credit::check_bytes(values, "capacity")
-}
-
-/// What a queue says of credits, if it goes by them: its own values, or those of its flow control.
-fn settings(queue: &Values) -> Option<Values> {
-    if queue.kind == COMPONENT.kind {
-        return Some(queue.clone());
-    }
-    queue.part("flow_control").filter(|flow_control| flow_control.kind == CBFC.kind)
-}
-
-/// The size of the updates that switches with this queue send.
-pub(super) fn update_bytes(queue: &Values) -> Option<u64> {
-    Some(settings(queue)?.bytes("update"))
-}
-
-/// How far apart the updates of a class are on a link, in its bytes.
-pub fn update_spacing(queue: &Values) -> Option<u64> {
-    Some(settings(queue)?.bytes("update_spacing"))
-}
-
-/// What packets take of the far end's buffer, if a queue is one of these.
-pub fn charge(queue: &Values) -> Option<Charge> {
-    settings(queue).map(|values| Charge::of(&values))
-}
-
-/// Hosts must take part.
-pub(super) fn check_nic(queue: &Values, nic: &Values) -> Result<(), Complaint> {
-    if settings(queue) == settings(nic) {
-        return Ok(());
-    }
-    let message = "hosts and switches count the same credits; leave nic out where switches have credit-based flow control";
-    Err(Complaint::new("scheme.nic", message))
-}
-
-/// What keeps links from being full, in words: credit for less than they carry in a round trip of a full packet.
-pub fn short_of_credit(queue: &Values, topology: &Topology, packet_bytes: u64) -> Option<String> {
-    let values = settings(queue)?;
-    let spacing = values.bytes("update_spacing");
-    let needed = |(number, link): (usize, &Link)| {
-        let back = &topology.links[topology.link_back(number)];
-        let takes = |link: &Link, bytes| topology.byte_time(link.rate).of(bytes + topology.framing_bytes);
-        let trip = link.latency
-            + back.latency
-            + takes(link, 2 * packet_bytes)
-            + takes(back, spacing.max(packet_bytes));
-        narrow::<u64>((u128::from(trip.as_ps()) * u128::from(link.rate.as_bps())).div_ceil(8_000_000_000_000))
-    };
-    let to_switches = topology.links.iter().enumerate().filter(|(_, link)| link.dst >= topology.hosts);
-    let most = to_switches.map(needed).max()?;
-    let credits = values.bytes("credits");
-    (credits < most).then(|| {
-        format!(
-            "a link may have to wait for credit although nothing waits at its far end: credits is {credits} B, and up \
-             to {most} B are on their way, or their credit is"
-        )
-    })
 }
 
 /// A port's packets.
@@ -135,9 +83,9 @@ pub struct Cbfc {
 
 impl Cbfc {
     /// An empty port that marks nothing until it is placed.
-    pub fn build(values: &Values) -> Cbfc {
+    fn build(values: &Values, credit: &Credit) -> Cbfc {
         Cbfc {
-            ledger: Ledger::of(values),
+            ledger: Ledger::of(credit),
             waiting: 0,
             served: 0,
             updates: List::default(),

@@ -3,7 +3,10 @@
 //! Surplus round robin (Adiseshu, Parulkar and Varghese, SIGCOMM 1996) shares the link by bytes: a class sends while
 //! its balance is above zero, so which packet it sends is chosen only when the link is free.
 
-use super::{Admission, Buffer, Built, Env, Holds, Joined, Occupancy, Opening, Queue, Site, Traits, Verdict};
+use super::specification::{Making, Room};
+use super::{
+    Admission, Buffer, Built, Env, Holds, Joined, Occupancy, Opening, Site, Specification, Traits, Verdict,
+};
 use crate::narrow::{exact, narrow};
 use crate::packets::{PacketId, Packets};
 use crate::spec::{Complaint, Component, Kind, Needs, Registered, Value, Values, param};
@@ -11,6 +14,9 @@ use std::collections::VecDeque;
 
 /// Added to a class's balance per turn and unit of weight: about one full packet, so that a turn is worth taking.
 const QUANTUM_BYTES: i64 = 1_500;
+
+/// As good as any more: a turn of so many packets does not end.
+const MOST_WEIGHT: u64 = 1 << 48;
 
 const EVERYWHERE: &str = "everywhere";
 const BETWEEN_SWITCHES: &str = "between-switches";
@@ -60,54 +66,45 @@ const COMPONENT: Component = Component {
 };
 
 /// The queue.
-pub const QUEUE: Registered<Queue> = Registered {
-    component: COMPONENT,
-    factory: Queue {
-        most_bytes,
-        is_sized_by_design: |values| {
-            let port = values.optional_component("port");
-            super::is_sized_by_design(&port.unwrap_or_else(|| values.component("queue")))
-        },
-        marks: |values| {
-            let port = values.optional_component("port");
-            port.is_some_and(|port| super::marks(&port)) || super::marks(&values.component("queue"))
-        },
-        weighs: |values| super::weighs(&values.component("queue")),
-        drops_unscheduled: |values| super::drops_unscheduled(&values.component("queue")),
-        trims_to_bytes: |values| super::trims_to_bytes(&values.component("queue")),
-        returns_to_sender: |values| super::returns_to_sender(&values.component("queue")),
-        classes: |values| Some(count(values)),
-        levels: |values| values.optional_count("strict").unwrap_or(1),
-        traits: |values| {
-            let drops_early = super::traits(&values.component("queue")).drops_early;
-            Traits { drops_early, ..Traits::CLASSES }
-        },
-        ties_as_ns3: |values| values.text("ties") == "ns-3",
-        check: check_rooms,
-        ..Queue::new(|values| Built::Held(Buffer::Classes(Box::new(Classes::build(values)))))
-    },
-};
+pub const QUEUE: Registered<Making> = Registered { component: COMPONENT, factory: Making::new(read) };
 
-/// How many classes there are.
-fn count(values: &Values) -> u64 {
-    values.optional_count("strict").unwrap_or_else(|| values.list("weights").len() as u64)
-}
-
-fn check_rooms(values: &Values, packet_bytes: u64) -> Result<(), Complaint> {
-    for key in ["queue", "port"] {
-        let inner = values.optional_component(key);
-        let checked = inner.map_or(Ok(()), |inner| super::check(&inner, packet_bytes));
-        checked.map_err(|complaint| Complaint { key: format!("{key}.{}", complaint.key), ..complaint })?;
+fn read(values: &Values) -> Specification {
+    let inner = Specification::of(&values.component("queue"));
+    let port = values.optional_component("port").map(|port| Specification::of(&port));
+    let strict = values.optional_count("strict");
+    let weights: Vec<u64> = match strict {
+        // Strict classes have none.
+        Some(classes) => vec![0; exact::<usize>(classes)],
+        None => values.list("weights").iter().map(Value::as_count).collect(),
+    };
+    let count = weights.len() as u64;
+    let classes = |queue: Buffer| Classes {
+        port: port.as_ref().map_or(Admission::UNLIMITED, Specification::rule),
+        marks_between_switches: values.text("port_marks") == BETWEEN_SWITCHES,
+        most_in_ring: exact::<usize>(values.count("ring")),
+        ..Classes::new(&weights, strict.is_some(), &queue)
+    };
+    let built = inner.known_buffer().map(|queue| Built::Held(Buffer::Classes(Box::new(classes(queue)))));
+    let of_port = || port.iter().flat_map(|port| port.bounds.iter().copied());
+    let bounds = inner.bounds.iter().map(|bound| bound.times(count)).chain(of_port());
+    let rooms_in = |part, queue: &Specification| queue.rooms.iter().map(|room| room.within(part)).collect();
+    let rooms: Vec<Room> = rooms_in("queue", &inner);
+    let of_port: Vec<Room> = port.as_ref().map_or_else(Vec::new, |port| rooms_in("port", port));
+    Specification {
+        bounds: bounds.map(|bound| bound.and_packets(values.count("ring"))).collect(),
+        rooms: rooms.into_iter().chain(of_port).collect(),
+        is_sized_by_design: port.as_ref().unwrap_or(&inner).is_sized_by_design,
+        marks: inner.marks || port.as_ref().is_some_and(|port| port.marks),
+        weighs: inner.weighs,
+        drops_unscheduled: inner.drops_unscheduled,
+        trims_to_bytes: inner.trims_to_bytes,
+        returns_to_sender: inner.returns_to_sender,
+        classes: Some(count),
+        levels: strict.unwrap_or(1),
+        traits: Traits { drops_early: inner.traits.drops_early, ..Traits::CLASSES },
+        ties_as_ns3: values.text("ties") == "ns-3",
+        ..Specification::new(values, built)
     }
-    Ok(())
-}
-
-fn most_bytes(values: &Values, packet_bytes: u64) -> Option<u64> {
-    let most = |queue: &Values| super::most_bytes(queue, packet_bytes);
-    let each = most(&values.component("queue")).map(|bytes| bytes.saturating_mul(count(values)));
-    let all = values.optional_component("port").and_then(|port| most(&port));
-    let ring = values.count("ring").saturating_mul(packet_bytes);
-    each.into_iter().chain(all).min().map(|bytes| bytes.saturating_add(ring))
 }
 
 /// More than that is no ring but another queue.
@@ -185,34 +182,25 @@ pub struct Classes {
 }
 
 impl Classes {
-    /// Empty classes.
-    pub fn build(values: &Values) -> Classes {
-        let inner = values.component("queue");
-        let class = |quantum_bytes| Class {
-            quantum_bytes,
+    /// Empty classes of these weights, each with a queue such as this one.
+    fn new(weights: &[u64], is_strict: bool, queue: &Buffer) -> Classes {
+        let class = |weight: &u64| Class {
+            quantum_bytes: narrow::<i64>((*weight).min(MOST_WEIGHT)) * QUANTUM_BYTES,
             balance_bytes: 0,
             queued: Occupancy::default(),
-            buffer: Buffer::build(&inner),
+            buffer: queue.clone(),
         };
-        let weighted = |weight: &Value| {
-            let &Value::Count(weight) = weight else { panic!("a weight is {weight:?}") };
-            class(narrow::<i64>(weight) * QUANTUM_BYTES)
-        };
-        let strict = values.optional_count("strict");
         Classes {
-            classes: match strict {
-                Some(classes) => (0..classes).map(|_| class(0)).collect(),
-                None => values.list("weights").iter().map(weighted).collect(),
-            },
+            classes: weights.iter().map(class).collect(),
             waiting: [0; WORDS],
-            is_strict: strict.is_some(),
-            port: values.optional_component("port").map_or(Admission::UNLIMITED, |port| super::rule(&port)),
-            marks_between_switches: values.text("port_marks") == BETWEEN_SWITCHES,
+            is_strict,
+            port: Admission::UNLIMITED,
+            marks_between_switches: false,
             turn: 0,
             served: false,
             queued: Occupancy::default(),
             ring: VecDeque::new(),
-            most_in_ring: exact::<usize>(values.count("ring")),
+            most_in_ring: 0,
         }
     }
 
@@ -397,7 +385,8 @@ mod tests {
     }
 
     fn build_at(entries: impl IntoIterator<Item = (&'static str, Value)>, site: Site) -> TestBuffer<()> {
-        let inner = [("capacity", Value::Absent), ("admits", Value::Text("what-fits".to_owned()))];
+        let admits = Value::Text("what-fits".to_owned());
+        let inner = [("capacity", Value::Absent), ("admits", admits), ("pool", Value::Absent)];
         let inner = inner.map(|(key, value)| (key.to_owned(), value)).into();
         let inner = Values { kind: "drop-tail".to_owned(), entries: inner };
         let absent = ["weights", "strict", "port"].map(|key| (key, Value::Absent));
@@ -454,6 +443,7 @@ mod tests {
         let rule = [
             ("capacity", Value::Bytes(4_000)),
             ("admits", Value::Text("what-fits".to_owned())),
+            ("pool", Value::Absent),
             ("mark_above", Value::Bytes(1_000)),
         ];
         let entries = rule.map(|(key, value)| (key.to_owned(), value)).into();
@@ -480,6 +470,7 @@ mod tests {
         let rule = [
             ("capacity", Value::Absent),
             ("admits", Value::Text("what-fits".to_owned())),
+            ("pool", Value::Absent),
             ("mark_above", Value::Bytes(0)),
         ];
         let rule = rule.map(|(key, value)| (key.to_owned(), value));

@@ -10,13 +10,14 @@
 //! Tokens are here an instant: that at which the bucket would have been empty, had it filled at its rate since. The
 //! authors' ns-2 (kaist-ina/ns2-xpass, queue/xpass-drop-tail.cc) counts whole bytes, which is the same within a byte's time.
 
-use super::admission::{CAPACITY, Limit, never_drops_first};
+use super::admission::{CAPACITY, Limit};
 use super::list::List;
-use super::{Buffer, Built, Env, Holds, Joined, Occupancy, Opening, Queue, Site, Traits, has_room, limit};
+use super::specification::{Bound, Making, Room, Threshold};
+use super::{Buffer, Built, Env, Holds, Joined, Occupancy, Opening, Site, Specification, Traits};
 use crate::narrow::narrow;
 use crate::packet::Kind as PacketKind;
 use crate::packets::{PacketId, Packets};
-use crate::spec::{Complaint, Component, Fallback, Kind, Param, Registered, Value, Values, param};
+use crate::spec::{Complaint, Component, Fallback, Kind, Param, Registered, Values, param};
 use crate::units::{Rate, Time};
 
 const COMPONENT: Component = Component {
@@ -61,23 +62,26 @@ const COMPONENT: Component = Component {
 };
 
 /// The queue.
-pub const QUEUE: Registered<Queue> = Registered {
-    component: COMPONENT,
-    factory: Queue {
-        most_bytes: |values, packet| Some(limit(values, "capacity", packet)? + most_credit_bytes(values)),
+pub const QUEUE: Registered<Making> = Registered { component: COMPONENT, factory: Making::new(read) };
+
+fn read(values: &Values) -> Specification {
+    let limiter = CreditLimiter::read(values);
+    let (capacity, unscheduled) = (limiter.capacity, limiter.unscheduled);
+    // What credits can take of the line, without what links add: none is larger than two of the mean size.
+    let credits = Bound::bytes(2 * limiter.most_credits * limiter.sizes.credit_bytes);
+    let threshold = Threshold::dropping("drop_unscheduled_above", unscheduled);
+    Specification {
+        bounds: Bound::of(capacity).map(|data| data.and(credits)).into_iter().collect(),
+        rooms: vec![Room::new("capacity", capacity, vec![threshold])],
         // How many credits wait decides which are lost.
-        is_sized_by_design: |_| true,
-        limits_credits: true,
-        drops_unscheduled: |values| *values.get("drop_unscheduled_above") != Value::Absent,
+        is_sized_by_design: true,
+        limits_credits: Some(limiter.sizes),
+        drops_unscheduled: unscheduled != Limit::None,
         // Of credits, for which there would be room among data.
-        traits: |_| Traits { drops_early: true, ..Traits::NONE },
-        check: |values, packet| {
-            has_room(values, "capacity", packet)?;
-            never_drops_first(values, "drop_unscheduled_above", limit(values, "capacity", packet), packet)
-        },
-        ..Queue::new(|values| Built::Held(Buffer::CreditLimiter(Box::new(CreditLimiter::build(values)))))
-    },
-};
+        traits: Traits { drops_early: true, ..Traits::NONE },
+        ..Specification::new(values, Built::Held(Buffer::CreditLimiter(Box::new(limiter))))
+    }
+}
 
 fn check(values: &Values) -> Result<(), Complaint> {
     for key in ["credit", "data"] {
@@ -96,20 +100,23 @@ fn check(values: &Values) -> Result<(), Complaint> {
 /// More than any port has room for.
 const MOST_CREDITS: u64 = 1 << 16;
 
-/// What credits can take of the line, without what links add: none is larger than two of the mean size.
-fn most_credit_bytes(values: &Values) -> u64 {
-    2 * values.count("credits") * values.bytes("credit")
+/// The packets that it is made for, without what links add.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sizes {
+    credit_bytes: u64,
+    data_bytes: u64,
 }
 
-/// What is said of a queue whose sizes of packets are not the transport's.
-pub fn packets_that_differ(queue: &Values, credit_bytes: u64, data_bytes: u64) -> Option<String> {
-    let is_one = queue.kind == COMPONENT.kind;
-    let (credit, data) = is_one.then(|| (queue.bytes("credit"), queue.bytes("data")))?;
-    ((credit, data) != (credit_bytes, data_bytes)).then(|| {
-        format!(
-            "credits are let through for packets of {data} B, a credit having {credit} B, and the transport's have {data_bytes} B and {credit_bytes} B; write credit = \"{credit_bytes}B\", data = \"{data_bytes}B\""
-        )
-    })
+impl Sizes {
+    /// What is said where the transport's are others.
+    pub fn differ(&self, credit_bytes: u64, data_bytes: u64) -> Option<String> {
+        let Sizes { credit_bytes: credit, data_bytes: data } = self;
+        ((*credit, *data) != (credit_bytes, data_bytes)).then(|| {
+            format!(
+                "credits are let through for packets of {data} B, a credit having {credit} B, and the transport's have {data_bytes} B and {credit_bytes} B; write credit = \"{credit_bytes}B\", data = \"{data_bytes}B\""
+            )
+        })
+    }
 }
 
 /// The rate of credits, in bytes a second, for which the data fits a link; both sizes are those on the wire.
@@ -123,8 +130,7 @@ pub fn credit_rate(rate: Rate, credit_bytes: u64, data_bytes: u64) -> u64 {
 pub struct CreditLimiter {
     credits: List,
     data: List,
-    credit_bytes: u64,
-    data_bytes: u64,
+    sizes: Sizes,
     most_credits: u64,
     bucket: u64,
     capacity: Limit,
@@ -141,12 +147,11 @@ pub struct CreditLimiter {
 
 impl CreditLimiter {
     /// An empty port, to be placed.
-    fn build(values: &Values) -> CreditLimiter {
+    fn read(values: &Values) -> CreditLimiter {
         CreditLimiter {
             credits: List::default(),
             data: List::default(),
-            credit_bytes: values.bytes("credit"),
-            data_bytes: values.bytes("data"),
+            sizes: Sizes { credit_bytes: values.bytes("credit"), data_bytes: values.bytes("data") },
             most_credits: values.count("credits"),
             bucket: values.count("bucket"),
             capacity: Limit::of(values.get("capacity")),
@@ -160,7 +165,7 @@ impl CreditLimiter {
 
     /// A credit of the mean size on the wire.
     fn mean_bytes(&self) -> u64 {
-        self.credit_bytes + self.framing_bytes
+        self.sizes.credit_bytes + self.framing_bytes
     }
 
     /// How long the bucket takes to fill by so much.
@@ -197,7 +202,8 @@ impl CreditLimiter {
         let Occupancy { bytes, packets } = self.credits.queued();
         let bytes = bytes + u64::from(size_bytes);
         let on_wire = bytes + (packets + 1) * self.framing_bytes;
-        on_wire > self.most_credits * self.mean_bytes() || bytes > 2 * self.most_credits * self.credit_bytes
+        on_wire > self.most_credits * self.mean_bytes()
+            || bytes > 2 * self.most_credits * self.sizes.credit_bytes
     }
 }
 
@@ -285,7 +291,7 @@ impl Holds for CreditLimiter {
             self.unscheduled = Limit::None;
         }
         self.framing_bytes = site.framing_bytes;
-        self.rate = credit_rate(site.rate, self.mean_bytes(), self.data_bytes + self.framing_bytes);
+        self.rate = credit_rate(site.rate, self.mean_bytes(), self.sizes.data_bytes + self.framing_bytes);
     }
 }
 
@@ -295,6 +301,7 @@ mod tests {
     use crate::packet::{Ecn, Packet};
     use crate::queue::testing::TestBuffer;
     use crate::random::{Purpose, Stream};
+    use crate::spec::Value;
 
     /// At 10 Gb/s, with 38 B of framing, as the authors set it.
     fn limiter(credits: u64, bucket: u64) -> TestBuffer<u32> {

@@ -1,7 +1,8 @@
 //! DAQ's port (Ding and Rojas-Cessa): urgent short flows before others, weighted round robin by bytes between short
 //! and long flows, and credits for the buffer at the far end, so that nothing is ever lost.
 
-use super::{Buffer, Built, Departure, Env, Holds, Joined, Occupancy, Opening, Queue, Site, Traits};
+use super::specification::Making;
+use super::{Buffer, Built, Departure, Env, Holds, Joined, Occupancy, Opening, Site, Specification, Traits};
 use crate::link_message::LinkMessage;
 use crate::narrow::{exact, narrow, saturated};
 use crate::packet::{Kind, Packet};
@@ -69,13 +70,22 @@ const COMPONENT: Component = Component {
 };
 
 /// The queue.
-pub const QUEUE: Registered<Queue> = Registered {
-    component: COMPONENT,
-    factory: Queue {
-        traits: |_| Traits { ranks: true, loses_nothing: true, ..Traits::NONE },
-        ..Queue::new(|values| Built::Held(Buffer::Daq(Box::new(Daq::build(values)))))
-    },
-};
+pub const QUEUE: Registered<Making> = Registered { component: COMPONENT, factory: Making::new(read) };
+
+fn read(values: &Values) -> Specification {
+    let settings = Settings {
+        threshold: Time(saturated::<u64>(values.number("ratio") * values.time("rtt").as_ps() as f64)),
+        weight_ratio: values.number("weight_ratio"),
+        capacity_bytes: [values.bytes("short_capacity"), values.bytes("long_capacity")],
+        query_share: values.number("query_share"),
+        credit_bytes: values.bytes("credit"),
+    };
+    Specification {
+        traits: Traits { ranks: true, loses_nothing: true, ..Traits::NONE },
+        daq: Some(settings),
+        ..Specification::new(values, Built::Held(Buffer::Daq(Box::new(Daq::build(&settings)))))
+    }
+}
 
 fn check(values: &Values) -> Result<(), Complaint> {
     if !(1..=65_535).contains(&values.bytes("credit")) {
@@ -96,62 +106,58 @@ fn windows(common_bytes: [u64; CLASSES], links: u64) -> [u64; CLASSES] {
     common_bytes.map(|bytes| bytes / links.saturating_sub(1).max(1))
 }
 
-/// The part of the buffer that is not set aside for queries' answers.
-fn common_bytes(queue: &Values) -> [u64; CLASSES] {
-    let [short, long] = capacity(queue);
-    [short - lent_bytes(queue), long]
+/// What a scenario says of it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Settings {
+    /// With no more time left than this a flow is urgent.
+    pub threshold: Time,
+    weight_ratio: f64,
+    /// The buffer of each class.
+    capacity_bytes: [u64; CLASSES],
+    query_share: f64,
+    /// The size of the notifications that switches send.
+    pub(super) credit_bytes: u64,
 }
 
-fn capacity(queue: &Values) -> [u64; CLASSES] {
-    [queue.bytes("short_capacity"), queue.bytes("long_capacity")]
-}
-
-/// What is for workers that a query asks.
-pub(super) fn lent_bytes(queue: &Values) -> u64 {
-    saturated::<u64>(queue.bytes("short_capacity") as f64 * queue.number("query_share"))
-}
-
-/// The queue, if nothing has to be set aside for the answers to queries.
-pub fn without_loans(queue: &Values) -> Values {
-    let mut queue = queue.clone();
-    if queue.kind == COMPONENT.kind {
-        queue.entries.insert("query_share".to_owned(), Value::Number(0.0));
+impl Settings {
+    /// The part of the buffer that is not set aside for queries' answers.
+    fn common_bytes(&self) -> [u64; CLASSES] {
+        let [short, long] = self.capacity_bytes;
+        [short - self.lent_bytes(), long]
     }
+
+    /// What is for workers that a query asks.
+    pub(super) fn lent_bytes(&self) -> u64 {
+        saturated::<u64>(self.capacity_bytes[SHORT] as f64 * self.query_share)
+    }
+}
+
+/// The queue's values, if nothing has to be set aside for the answers to queries.
+pub(super) fn without_loans(queue: &Values) -> Values {
+    let mut queue = queue.clone();
+    queue.entries.insert("query_share".to_owned(), Value::Number(0.0));
     queue
-}
-
-/// The size of the notifications that switches with this queue send.
-pub(super) fn credit_bytes(queue: &Values) -> Option<u64> {
-    (queue.kind == COMPONENT.kind).then(|| queue.bytes("credit"))
-}
-
-/// With no more time left than this a flow is urgent.
-pub fn threshold(queue: &Values) -> Option<Time> {
-    let is_daq = queue.kind == COMPONENT.kind;
-    is_daq.then(|| Time(saturated::<u64>(queue.number("ratio") * queue.time("rtt").as_ps() as f64)))
 }
 
 /// Hosts must take part, and every link must have credit for a full packet, or it could never send one.
 ///
 /// # Errors
 /// Where that does not hold.
-pub(super) fn check_credits(
-    queue: &Values,
-    nic: &Values,
+pub fn check_credits(
+    queue: &Specification,
+    nic: &Specification,
     topology: &Topology,
     full_packet_bytes: u64,
 ) -> Result<(), Complaint> {
-    if queue.kind != COMPONENT.kind && nic.kind != COMPONENT.kind {
-        return Ok(());
-    }
-    if queue != nic {
+    if queue.daq != nic.daq {
         let message = "hosts and switches count the same credits; leave nic out where the queue is \"daq\"";
         return Err(Complaint::new("scheme.nic", message));
     }
+    let Some(settings) = &queue.daq else { return Ok(()) };
     let switches = topology.nodes.iter().filter(|node| node.tier > 0);
     let most_links = switches.map(|node| node.ports.len() as u64).max().unwrap_or(1);
     for (window, key) in
-        windows(common_bytes(queue), most_links).into_iter().zip(["short_capacity", "long_capacity"])
+        windows(settings.common_bytes(), most_links).into_iter().zip(["short_capacity", "long_capacity"])
     {
         if window < full_packet_bytes {
             let needed = full_packet_bytes * (most_links - 1).max(1);
@@ -207,15 +213,14 @@ pub struct Daq {
 
 impl Daq {
     /// An empty port.
-    pub fn build(values: &Values) -> Daq {
-        let threshold_us = threshold(values).map_or(0, |threshold| threshold.as_ps() / 1_000_000);
-        let ratio = values.number("weight_ratio");
+    fn build(settings: &Settings) -> Daq {
+        let (threshold_us, ratio) = (settings.threshold.as_ps() / 1_000_000, settings.weight_ratio);
         Daq {
             threshold_us: narrow::<u32>(threshold_us.min(u64::from(NO_DEADLINE) - 1)),
-            capacity: capacity(values),
-            common_bytes: common_bytes(values),
+            capacity: settings.capacity_bytes,
+            common_bytes: settings.common_bytes(),
             quantum: [ratio, 1.0].map(|weight| saturated::<i64>(weight / ratio.min(1.0) * QUANTUM_BYTES)),
-            credit_bytes: exact::<u16>(values.bytes("credit")),
+            credit_bytes: exact::<u16>(settings.credit_bytes),
             control: VecDeque::new(),
             short: [VecDeque::new(), VecDeque::new()],
             long: VecDeque::new(),

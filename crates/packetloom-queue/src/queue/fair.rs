@@ -3,7 +3,8 @@
 use super::booked::{Booked, Opening};
 use super::list::List;
 use super::ring::Ring;
-use super::{Buffer, Built, Env, Holds, Joined, Occupancy, Queue, Traits};
+use super::specification::Making;
+use super::{Buffer, Built, Env, Holds, Joined, Occupancy, Specification, Traits};
 use crate::flow::FlowId;
 use crate::packet::{Kind, Packet};
 use crate::packets::{PacketId, Packets};
@@ -19,12 +20,12 @@ const COMPONENT: Component = Component {
 };
 
 /// The queue.
-pub const QUEUE: Registered<Queue> = Registered {
+pub const QUEUE: Registered<Making> = Registered {
     component: COMPONENT,
-    factory: Queue {
-        traits: |_| Traits::FLOWS,
-        ..Queue::new(|_| Built::Held(Buffer::Fair(Fair::default())))
-    },
+    factory: Making::new(|values| Specification {
+        traits: Traits::FLOWS,
+        ..Specification::new(values, Built::Held(Buffer::Fair(Fair::default())))
+    }),
 };
 
 /// A host's packets.

@@ -1,9 +1,8 @@
 //! The buffer that a DAQ switch lends to workers for the flows that a query requests.
 
-use super::daq;
+use super::daq::Settings;
 use crate::narrow::narrow;
 use crate::packet::Packet;
-use crate::spec::Values;
 use std::collections::BTreeMap;
 
 /// The part of a switch's buffer for short flows. The switch lends from it to the hosts that receive a query:
@@ -19,13 +18,12 @@ pub struct Loans {
 }
 
 impl Loans {
-    /// A switch's with this queue, whose ports to hosts are these, each with the number of the link that comes back
-    /// from there.
-    pub fn build(queue: &Values, hosts: &[(u32, u32)]) -> Option<Loans> {
-        if queue.kind != daq::QUEUE.component.kind || hosts.is_empty() {
+    /// Those of a switch, whose ports to hosts are these, each with the number of the link that comes back from there.
+    pub fn build(settings: &Settings, hosts: &[(u32, u32)]) -> Option<Loans> {
+        if hosts.is_empty() {
             return None;
         }
-        let bytes = daq::lent_bytes(queue);
+        let bytes = settings.lent_bytes();
         Some(Loans {
             all_bytes: bytes,
             free_bytes: bytes,

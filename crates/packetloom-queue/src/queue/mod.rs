@@ -23,33 +23,30 @@ mod list;
 mod loans;
 mod pfabric;
 mod python;
-mod registry;
 mod ring;
 mod scheduler;
 mod shared_buffer;
+mod specification;
 #[cfg(test)]
 pub(crate) mod testing;
 mod traits;
 mod trimming;
 mod weighted_fair;
 
-pub use admission::{Admission, Pool, Verdict, never_reached};
+pub use admission::{Admission, Pool, PoolSettings, Verdict};
 pub use aqm::COMPONENTS as AQM_COMPONENTS;
-pub use bfc::{
-    Bfc, COUNTED, Counted, buffer_bytes as bfc_buffer_bytes, frame_bytes as bfc_frame_bytes, is_bfc,
-    pause_every as bfc_pause_every,
-};
+pub use bfc::{Bfc, COUNTED, Counted, Settings as BackpressureSettings};
 pub use booked::{Booked, Opening};
 pub use buffer::{Buffer, COMPONENTS, settable};
-pub use cbfc::{Cbfc, charge, short_of_credit, update_spacing};
+pub use cbfc::Cbfc;
 pub use classes::Classes;
-pub use credit_limiter::{CreditLimiter, credit_rate, packets_that_differ};
-pub use daq::{Daq, class_of, threshold, without_loans};
+pub use credit_limiter::{CreditLimiter, Sizes, credit_rate};
+pub use daq::{Daq, Settings as DaqSettings, class_of};
 pub use egress::{Abm, BUFFER_COMPONENTS, Egress};
 pub use env::Env;
 pub use fair::Fair;
 pub use fifo::Fifo;
-pub use flow_control::credit::Charge;
+pub use flow_control::credit::{Charge, Credit};
 pub use flow_control::{
     CLASSES, COMPONENTS as FLOW_CONTROL_COMPONENTS, CONTROL, Pause, PauseRecord, PausedClasses,
     charged_class, departure,
@@ -59,22 +56,32 @@ pub use holds::Holds;
 pub use loans::Loans;
 pub use pfabric::PFabric;
 pub use python::{LAYOUTS, ROLE as PYTHON, symbols};
-pub use registry::{
-    Built, Queue, check, check_credits, classes, credit_bytes, default_nic, drops_unscheduled,
-    is_sized_by_design, levels, limits_credits, marks, most_bytes, pool_bytes, returns_to_sender,
-    switch_bytes, ties_as_ns3, traits, trims_to_bytes, weighs,
-};
 pub use scheduler::COMPONENTS as SCHEDULER_COMPONENTS;
 pub use shared_buffer::{
-    Headroom, LARGEST_BUFFER, Memory, SharedPort, Signals, check_host_limits, check_limits, interpolated,
-    is_lossless, may_deadlock, pause_bytes, paused_classes, pauses, pauses_run_out, pfc, written_as,
+    Headroom, LARGEST_BUFFER, Memory, Pauses, Pfc, SharedPort, Signals, check_host_limits, check_limits,
 };
+pub use specification::{Built, Specification};
 pub use traits::Traits;
 pub use trimming::Trimming;
 pub use weighted_fair::WeightedFair;
 
+use crate::spec::Complaint;
+use crate::topology::Topology;
 use crate::units::{Rate, Time};
-use registry::{has_room, limit, pool, rule, thresholds};
+
+/// Hosts must take part in credits, and every link must have credit for a full packet, or it could never send one.
+///
+/// # Errors
+/// Where that does not hold.
+pub fn check_credits(
+    queue: &Specification,
+    nic: &Specification,
+    topology: &Topology,
+    full_packet_bytes: u64,
+) -> Result<(), Complaint> {
+    daq::check_credits(queue, nic, topology, full_packet_bytes)?;
+    flow_control::credit::check_nic(queue, nic)
+}
 
 /// What waits in a queue. The packet in service is not in the queue.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -2,7 +2,9 @@
 //!
 //! At most a few dozen packets wait, so the smallest and the largest priority are found by a scan.
 
-use super::{Buffer, Built, Env, Holds, Joined, Occupancy, Opening, Queue, Traits, has_room, limit};
+use super::admission::Limit;
+use super::specification::{Bound, Making, Room};
+use super::{Buffer, Built, Env, Holds, Joined, Occupancy, Opening, Specification, Traits};
 use crate::flow::FlowId;
 use crate::packet::Packet;
 use crate::packets::{PacketId, Packets};
@@ -37,16 +39,20 @@ const COMPONENT: Component = Component {
 };
 
 /// The queue.
-pub const QUEUE: Registered<Queue> = Registered {
-    component: COMPONENT,
-    factory: Queue {
-        most_bytes: |values, packet| limit(values, "capacity", packet),
-        is_sized_by_design: |_| true,
-        check: |values, packet| has_room(values, "capacity", packet),
-        traits: |_| Traits::SHORTEST_FIRST,
-        ..Queue::new(|values| Built::Held(Buffer::PFabric(PFabric::build(values))))
-    },
-};
+pub const QUEUE: Registered<Making> = Registered { component: COMPONENT, factory: Making::new(read) };
+
+fn read(values: &Values) -> Specification {
+    let capacity_bytes = values.bytes("capacity");
+    let needs_one = values.meaning("drops", &[("large-enough", true), ("lowest", false)]);
+    let queue = PFabric { needs_one, ..PFabric::read(values).holding(capacity_bytes) };
+    Specification {
+        bounds: vec![Bound::bytes(capacity_bytes)],
+        rooms: vec![Room::new("capacity", Limit::Bytes(capacity_bytes), Vec::new())],
+        is_sized_by_design: true,
+        traits: Traits::SHORTEST_FIRST,
+        ..Specification::new(values, Built::Held(Buffer::PFabric(queue)))
+    }
+}
 
 /// A packet that waits.
 #[derive(Clone, Copy, Debug)]
@@ -70,16 +76,21 @@ pub struct PFabric {
 }
 
 impl PFabric {
-    /// An empty queue.
-    pub fn build(values: &Values) -> PFabric {
-        let needs_one = values.meaning("drops", &[("large-enough", true), ("lowest", false)]);
-        PFabric { needs_one, ..PFabric::holding(values.bytes("capacity"), values) }
+    /// An empty queue of any size, which drops the lowest priorities.
+    pub(super) fn read(values: &Values) -> PFabric {
+        let random_ties = values.meaning("ties", &[("random", true), ("order", false)]);
+        PFabric {
+            capacity_bytes: u64::MAX,
+            random_ties,
+            needs_one: false,
+            queued_bytes: 0,
+            waiting: Vec::new(),
+        }
     }
 
-    /// One that may hold so many bytes, and drops the lowest priorities.
-    pub(super) fn holding(capacity_bytes: u64, values: &Values) -> PFabric {
-        let random_ties = values.meaning("ties", &[("random", true), ("order", false)]);
-        PFabric { capacity_bytes, random_ties, needs_one: false, queued_bytes: 0, waiting: Vec::new() }
+    /// The same that may hold so many bytes.
+    pub(super) fn holding(self, capacity_bytes: u64) -> PFabric {
+        PFabric { capacity_bytes, ..self }
     }
 
     /// Takes a packet in.

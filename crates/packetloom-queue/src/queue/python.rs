@@ -4,7 +4,8 @@
 #![allow(unsafe_code)]
 
 use super::list::List;
-use super::{Buffer, Built, Counts, Env, Holds, Joined, Occupancy, Opening, Queue, Site, Traits};
+use super::specification::{Bound, Making};
+use super::{Buffer, Built, Counts, Env, Holds, Joined, Occupancy, Opening, Site, Specification, Traits};
 use crate::flow::FlowId;
 use crate::narrow::{exact, narrow};
 use crate::packet::{Kind, Packet};
@@ -29,23 +30,21 @@ const COMPONENT: Component = Component {
 pub static ROLE: Role = Role { base: BASE, component: COMPONENT };
 
 /// The queue.
-pub const QUEUE: Registered<Queue> = Registered {
-    component: COMPONENT,
-    factory: Queue {
-        // Nobody knows, and it may drop what it likes.
-        most_bytes: |_, _| Some(u64::MAX),
-        is_sized_by_design: |_| true,
-        traits: |_| Traits { ranks: true, drops_early: true, ..Traits::CLASSES },
-        marks: |values| code(values).constant("marks") != 0,
-        trims_to_bytes: |values| {
-            u64::try_from(code(values).constant("trim_to_bytes")).ok().filter(|&to| to > 0)
-        },
-        ..Queue::new(|values| Built::Held(Buffer::Python(Box::new(Ruled::of(values)))))
-    },
-};
+pub const QUEUE: Registered<Making> = Registered { component: COMPONENT, factory: Making::new(read) };
 
-fn code(values: &Values) -> &'static Code {
-    named(&ROLE, values).expect("it was loaded with the scenario")
+fn read(values: &Values) -> Specification {
+    let code = named(&ROLE, values).ok();
+    let port = code.map(|code| Built::Held(Buffer::Python(Box::new(Ruled::of(code, values)))));
+    let trim_to_bytes = code.and_then(|code| u64::try_from(code.constant("trim_to_bytes")).ok());
+    Specification {
+        // Nobody knows, and it may drop what it likes.
+        bounds: vec![Bound::bytes(u64::MAX)],
+        is_sized_by_design: true,
+        marks: code.is_some_and(|code| code.constant("marks") != 0),
+        trims_to_bytes: trim_to_bytes.filter(|&to| to > 0),
+        traits: Traits { ranks: true, drops_early: true, ..Traits::CLASSES },
+        ..Specification::new(values, port)
+    }
 }
 
 packetloom_base::records! {
@@ -198,8 +197,7 @@ pub struct Ruled {
 }
 
 impl Ruled {
-    fn of(values: &Values) -> Ruled {
-        let code = code(values);
+    fn of(code: &Code, values: &Values) -> Ruled {
         let lanes = exact::<usize>(code.constant("lanes").clamp(1, 255));
         Ruled {
             class: code.name,

@@ -4,7 +4,8 @@ use super::admission::{Limit, Marking};
 use super::booked::{Booked, Opening};
 use super::list::List;
 use super::shared_buffer::Thresholds;
-use super::{Buffer, Built, Counts, Env, Holds, Joined, Occupancy, Queue, Site, has_room, limit};
+use super::specification::{Bound, Making, Room};
+use super::{Buffer, Built, Counts, Env, Holds, Joined, Occupancy, Site, Specification};
 use crate::narrow::exact;
 use crate::packet::{Kind, Packet};
 use crate::packets::{PacketId, Packets};
@@ -87,20 +88,24 @@ const COMPONENT: Component = Component {
 };
 
 /// The queue.
-pub const QUEUE: Registered<Queue> = Registered {
-    component: COMPONENT,
-    factory: Queue {
-        most_bytes: |values, packet| {
-            Some(limit(values, "capacity", packet)? + limit(values, "header_capacity", packet)?)
-        },
-        is_sized_by_design: |values| values.flag("trimming"),
-        marks: |values| values.optional_bytes("ecn_max").is_some(),
-        trims_to_bytes: |values| values.flag("trimming").then(|| values.bytes("trim_to")),
-        returns_to_sender: |values| values.flag("return_to_sender"),
-        check: |values, packet| has_room(values, "capacity", packet),
-        ..Queue::new(|values| Built::Held(Buffer::Trimming(Trimming::build(values))))
-    },
-};
+pub const QUEUE: Registered<Making> = Registered { component: COMPONENT, factory: Making::new(read) };
+
+fn read(values: &Values) -> Specification {
+    let rules = Rules::of(values);
+    let bounds = Bound::of(rules.capacity).zip(Bound::of(rules.header_capacity));
+    Specification {
+        bounds: bounds.into_iter().map(|(data, headers)| data.and(headers)).collect(),
+        rooms: vec![Room::new("capacity", rules.capacity, Vec::new())],
+        is_sized_by_design: rules.trims,
+        marks: rules.marking != Marking::Never,
+        may_mark: true,
+        thresholds: Thresholds::of(values),
+        trims_to_bytes: rules.trims.then(|| rules.trim_to_bytes.into()),
+        is_for_switches: true,
+        returns_to_sender: rules.return_to_sender,
+        ..Specification::new(values, Built::Held(Buffer::Trimming(Trimming::under(rules))))
+    }
+}
 
 fn check(values: &Values) -> Result<(), Complaint> {
     if !(1..=65_535).contains(&values.bytes("trim_to")) {
@@ -142,6 +147,28 @@ struct Rules {
     marks_last_hop: bool,
 }
 
+impl Rules {
+    fn of(values: &Values) -> Rules {
+        Rules {
+            capacity: Limit::of(values.get("capacity")),
+            count_service: values.flag("count_service"),
+            header_capacity: Limit::of(values.get("header_capacity")),
+            by_coin: values.meaning("trim", &[("coin", true), ("arrival", false)]),
+            trims: values.flag("trimming"),
+            trim_to_bytes: exact::<u16>(values.bytes("trim_to")),
+            return_to_sender: values.flag("return_to_sender"),
+            headers_per_data: values
+                .meaning("service", &[("weighted", values.count("weight")), ("strict", NO_END)]),
+            marking: match (values.optional_bytes("ecn_min"), values.optional_bytes("ecn_max")) {
+                (Some(min), Some(max)) => Marking::between(min, max, 1.0),
+                _ => Marking::Never,
+            },
+            thresholds: Thresholds::of(values).filter(|_| values.flag("ecn_by_rate")),
+            marks_last_hop: values.flag("ecn_last_hop"),
+        }
+    }
+}
+
 /// The two queues of a port.
 #[derive(Clone, Debug)]
 pub struct Trimming {
@@ -160,27 +187,6 @@ pub struct Trimming {
 }
 
 impl Trimming {
-    /// Empty queues.
-    pub fn build(values: &Values) -> Trimming {
-        Trimming::under(Rules {
-            capacity: Limit::of(values.get("capacity")),
-            count_service: values.flag("count_service"),
-            header_capacity: Limit::of(values.get("header_capacity")),
-            by_coin: values.meaning("trim", &[("coin", true), ("arrival", false)]),
-            trims: values.flag("trimming"),
-            trim_to_bytes: exact::<u16>(values.bytes("trim_to")),
-            return_to_sender: values.flag("return_to_sender"),
-            headers_per_data: values
-                .meaning("service", &[("weighted", values.count("weight")), ("strict", NO_END)]),
-            marking: match (values.optional_bytes("ecn_min"), values.optional_bytes("ecn_max")) {
-                (Some(min), Some(max)) => Marking::between(min, max, 1.0),
-                _ => Marking::Never,
-            },
-            thresholds: Thresholds::of(values).filter(|_| values.flag("ecn_by_rate")),
-            marks_last_hop: values.flag("ecn_last_hop"),
-        })
-    }
-
     fn under(rules: Rules) -> Trimming {
         Trimming {
             marks: rules.marking != Marking::Never,

@@ -5,8 +5,10 @@
 //! inverse of the weight: what a byte takes. So flows of transports that know no weights, whose packets all carry 1,
 //! share the link by bytes; and of those that write a priority, that is the inverse of the weight.
 
+use super::admission::Limit;
 use super::list::List;
-use super::{Buffer, Built, Counts, Env, Holds, Joined, Occupancy, Opening, Queue, Traits, has_room, limit};
+use super::specification::{Bound, Making, Room};
+use super::{Buffer, Built, Counts, Env, Holds, Joined, Occupancy, Opening, Specification, Traits};
 use crate::flow::FlowId;
 use crate::flow_table::FlowTable;
 use crate::packet::{Kind, Packet};
@@ -29,16 +31,19 @@ const COMPONENT: Component = Component {
 };
 
 /// The queue.
-pub const QUEUE: Registered<Queue> = Registered {
-    component: COMPONENT,
-    factory: Queue {
-        most_bytes: |values, packet| limit(values, "capacity", packet),
-        weighs: |_| true,
-        traits: |_| Traits::WEIGHTS,
-        check: |values, packet| has_room(values, "capacity", packet),
-        ..Queue::new(|values| Built::Held(Buffer::WeightedFair(Box::new(WeightedFair::build(values)))))
-    },
-};
+pub const QUEUE: Registered<Making> = Registered { component: COMPONENT, factory: Making::new(read) };
+
+fn read(values: &Values) -> Specification {
+    let capacity_bytes = values.bytes("capacity");
+    let queue = Buffer::WeightedFair(Box::new(WeightedFair::holding(capacity_bytes)));
+    Specification {
+        bounds: vec![Bound::bytes(capacity_bytes)],
+        rooms: vec![Room::new("capacity", Limit::Bytes(capacity_bytes), Vec::new())],
+        weighs: true,
+        traits: Traits::WEIGHTS,
+        ..Specification::new(values, Built::Held(queue))
+    }
+}
 
 /// A data packet that waits.
 #[derive(Clone, Copy, Debug)]
@@ -137,12 +142,7 @@ pub struct WeightedFair {
 }
 
 impl WeightedFair {
-    /// An empty queue.
-    pub fn build(values: &Values) -> WeightedFair {
-        WeightedFair::holding(values.bytes("capacity"))
-    }
-
-    /// One that may hold so many bytes.
+    /// An empty queue that may hold so many bytes.
     pub(super) fn holding(capacity_bytes: u64) -> WeightedFair {
         WeightedFair {
             capacity_bytes,

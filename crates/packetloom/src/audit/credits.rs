@@ -5,7 +5,7 @@ use super::{Terms, Verdict, ensure};
 use crate::engine::{Held, Inspection};
 use crate::narrow::exact;
 use crate::packet::Kind;
-use crate::queue::{self, Charge};
+use crate::queue::Charge;
 
 /// A link as its credits see it.
 #[derive(Clone, Debug)]
@@ -31,7 +31,7 @@ pub(super) struct Credits {
 impl Credits {
     pub(super) fn new(terms: Terms<'_>) -> Credits {
         let (topology, hosts) = (terms.topology, terms.topology.hosts);
-        if queue::credit_bytes(terms.queue).is_none() {
+        if terms.queue.credit_bytes().is_none() {
             return Credits { loops: Vec::new(), charge: None };
         }
         let links = topology.links.iter().enumerate().filter(|(_, link)| link.dst >= hosts);
@@ -47,7 +47,7 @@ impl Credits {
                 back: topology.link_back(number),
             }
         });
-        Credits { loops: loops.collect(), charge: queue::charge(terms.queue) }
+        Credits { loops: loops.collect(), charge: terms.queue.credit.map(|credit| credit.charge) }
     }
 
     pub(super) fn compare(&self, seen: &Inspection) -> Verdict {

@@ -20,8 +20,7 @@ use crate::engine::{Event, Inspection, Report};
 use crate::flow::{Flow, FlowId, HostId};
 use crate::packet::Format;
 use crate::packet::Kind;
-use crate::queue;
-use crate::spec::Values;
+use crate::queue::Specification;
 use crate::topology::Topology;
 use crate::units::Time;
 use std::collections::{BTreeMap, BTreeSet};
@@ -54,9 +53,9 @@ pub struct Terms<'a> {
     /// The network.
     pub topology: &'a Topology,
     /// The queue of every switch port.
-    pub queue: &'a Values,
+    pub queue: &'a Specification,
     /// The queue of every host.
-    pub nic: &'a Values,
+    pub nic: &'a Specification,
     /// How flows are cut into packets.
     pub format: Format,
     /// The largest packet of any kind.
@@ -111,18 +110,18 @@ const HOPS_PER_LOOK_AND_PACKET: u64 = 2;
 impl Audit {
     /// Empty books.
     pub fn new(terms: Terms<'_>) -> Audit {
-        let bound = |queue| {
-            let drops_early = queue::traits(queue).drops_early.then_some(u64::MAX);
-            queue::most_bytes(queue, terms.largest_packet_bytes).or(drops_early)
+        let bound = |queue: &Specification| {
+            let drops_early = queue.traits.drops_early.then_some(u64::MAX);
+            queue.most_bytes(terms.largest_packet_bytes).or(drops_early)
         };
         let [nic, port] = [terms.nic, terms.queue].map(bound);
         // A shared buffer has invariants of its own (`pauses.rs`), or takes what is not data whatever its size; what waits
         // at a host waits in the host.
-        let is_shared = queue::pause_bytes(terms.queue).is_some() || queue::is_bfc(terms.queue);
+        let is_shared = terms.queue.pfc.is_some() || terms.queue.backpressure.is_some();
         let nic_drops = terms.has_slow_hosts.then_some(u64::MAX);
         let (nic, port) = if is_shared { (nic_drops, Some(u64::MAX)) } else { (nic, port) };
         // Hosts share no pool.
-        let port = port.into_iter().chain(queue::pool_bytes(terms.queue)).min();
+        let port = port.into_iter().chain(terms.queue.pool.as_ref().map(|pool| pool.size_bytes)).min();
         let topology = Arc::new(terms.topology.clone());
         Audit {
             format: terms.format,

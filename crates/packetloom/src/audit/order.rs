@@ -4,7 +4,6 @@ use super::{Terms, Verdict, ensure};
 use crate::engine::Passage;
 use crate::flow::{FlowId, HostId};
 use crate::packet::Kind;
-use crate::queue;
 use crate::topology::Topology;
 use std::collections::{BTreeMap, VecDeque};
 
@@ -20,7 +19,7 @@ pub(super) struct Order {
 
 impl Order {
     pub(super) fn new(terms: Terms<'_>) -> Order {
-        let keep = [terms.queue, terms.nic].into_iter().all(|queue| queue::traits(queue).keeps_order);
+        let keep = [terms.queue, terms.nic].into_iter().all(|queue| queue.traits.keeps_order);
         Order { is_promised: keep && terms.one_path && !terms.has_faults, sent: BTreeMap::new() }
     }
 

@@ -3,7 +3,6 @@
 
 use super::{Terms, Verdict, ensure};
 use crate::engine::{Inspection, SharedBuffer};
-use crate::queue;
 use std::collections::BTreeMap;
 
 /// What holds of all shared buffers.
@@ -15,7 +14,7 @@ pub(super) struct Pauses {
 
 impl Pauses {
     pub(super) fn new(terms: Terms<'_>) -> Pauses {
-        let is_kept = queue::is_lossless(terms.queue);
+        let is_kept = terms.queue.pfc.is_some_and(|pfc| pfc.is_lossless());
         Pauses { is_safe: is_kept && !terms.has_faults }
     }
 

@@ -4,7 +4,7 @@ use super::*;
 use crate::engine::{Held, LinkState, Passage, PortCounters, Report};
 use crate::flow::Flow;
 use crate::scenario::Scenario;
-use crate::spec::Value;
+use crate::spec::{Value, Values};
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -20,11 +20,11 @@ fn rack() -> Topology {
     Topology::build(&scenario.cases().next().expect("a case").topology).expect("a rack")
 }
 
-fn drop_tail(capacity: Value) -> Values {
+fn drop_tail(capacity: Value) -> Specification {
     let admits = Value::Text("what-fits".to_owned());
     let entries = [("capacity", capacity), ("admits", admits), ("pool", Value::Absent)];
     let entries = entries.map(|(key, value)| (key.to_owned(), value)).into();
-    Values { kind: "drop-tail".to_owned(), entries }
+    Specification::of(&Values { kind: "drop-tail".to_owned(), entries })
 }
 
 const PACKET: Held = Held {
@@ -84,7 +84,7 @@ fn violated_by(change: impl FnOnce(&mut Inspection)) -> Option<&'static str> {
     })
 }
 
-fn audit_of(topology: &Topology, queue: &Values) -> Audit {
+fn audit_of(topology: &Topology, queue: &Specification) -> Audit {
     let format = Format { mss_bytes: 1_460, header_bytes: 40 };
     let (one_path, has_faults, has_slow_hosts, largest_packet_bytes) = (true, false, false, 1_500);
     let nic = queue;

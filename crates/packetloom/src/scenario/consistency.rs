@@ -8,7 +8,7 @@ use super::read::{MOST_CASES, Reader};
 use super::registry::Registry;
 use super::unused::unused;
 use super::variant::Variant;
-use crate::queue;
+use crate::queue::Specification;
 use crate::simulation;
 use crate::spec::{Value, Values};
 use crate::transport;
@@ -111,71 +111,60 @@ pub(super) fn warnings(scenario: &Scenario, registry: &Registry) -> Vec<String> 
 /// What a scheme's queues do not do that its transport, or they themselves, go by.
 fn odd_queues(scheme: &Values) -> Vec<(String, String)> {
     let transport = scheme.component("transport");
-    let Some(queue) = scheme.optional_component("queue") else { return Vec::new() };
-    let nic = scheme.optional_component("nic").unwrap_or_else(|| queue::default_nic(&queue));
+    let Some([queue, nic]) = Specification::of_scheme(scheme) else { return Vec::new() };
+    let name = queue.kind();
     let (kind, needs) = (&transport.kind, transport::needs(&transport.kind));
     let mut odd = Vec::new();
     let mut note = |key: &str, message: String| odd.push((key.to_owned(), message));
-    if transport::goes_by_marks(&transport) && ![&queue, &nic].into_iter().any(queue::marks) {
-        let such_as = if queue.entries.contains_key("ecn_min") {
-            "write its ecn_min and ecn_max"
-        } else {
-            "\"ecn\" does"
-        };
-        let message = format!("{kind} goes by marks, and {:?} sets none; {such_as}", queue.kind);
+    if transport::goes_by_marks(&transport) && !(queue.marks || nic.marks) {
+        let such_as = if queue.may_mark { "write its ecn_min and ecn_max" } else { "\"ecn\" does" };
+        let message = format!("{kind} goes by marks, and {name:?} sets none; {such_as}");
         note("queue", message);
     }
-    if transport::sends_unscheduled(&transport) && !queue::drops_unscheduled(&queue) {
+    if transport::sends_unscheduled(&transport) && !queue.drops_unscheduled {
         let such_as = if needs.lost_credits {
             "drop_unscheduled_above of \"credit-limiter\" does"
         } else {
             "aqm = \"selective-drop\" of \"egress\" does"
         };
         let message = format!(
-            "{kind} with Aeolus sends data that is to be dropped before the rest, and {:?} drops none of it first; {such_as}",
-            queue.kind
+            "{kind} with Aeolus sends data that is to be dropped before the rest, and {name:?} drops none of it first; {such_as}"
         );
         note("queue", message);
     }
     if needs.trims
         && !transport::sends_unscheduled(&transport)
-        && ![&queue, &nic].into_iter().any(|queue| queue::trims_to_bytes(queue).is_some())
+        && queue.trims_to_bytes.or(nic.trims_to_bytes).is_none()
     {
-        let message =
-            format!("{kind} goes by trimmed packets, and {:?} trims none; \"ndp\" does", queue.kind);
+        let message = format!("{kind} goes by trimmed packets, and {name:?} trims none; \"ndp\" does");
         note("queue", message);
     }
-    if needs.weights && !queue::weighs(&queue) {
-        let message =
-            format!("{kind} goes by weights, and {:?} knows none; \"weighted-fair\" does", queue.kind);
+    if needs.weights && !queue.weighs {
+        let message = format!("{kind} goes by weights, and {name:?} knows none; \"weighted-fair\" does");
         note("queue", message);
     }
     if needs.lost_credits {
-        if ![&queue, &nic].into_iter().all(queue::limits_credits) {
+        if queue.limits_credits.is_none() || nic.limits_credits.is_none() {
             let message = format!(
-                "{kind} goes by credits that ports drop, and {:?} lets all through; \"credit-limiter\" does not",
-                queue.kind
+                "{kind} goes by credits that ports drop, and {name:?} lets all through; \"credit-limiter\" does not"
             );
             note("queue", message);
         }
         let [ack, mss, header] = ["ack", "mss", "header"].map(|key| transport.bytes(key));
-        if let Some(message) = queue::packets_that_differ(&queue, ack, mss + header) {
+        if let Some(message) = queue.limits_credits.and_then(|made_for| made_for.differ(ack, mss + header)) {
             note("queue", message);
         }
     }
     if let Some(classes) = transport::classes(&transport)
-        && queue::classes(&queue).unwrap_or(1) < classes
+        && queue.classes.unwrap_or(1) < classes
     {
-        let has = queue::classes(&queue).unwrap_or(1);
+        let has = queue.classes.unwrap_or(1);
         let more = format!("{{ kind = \"classes\", strict = {classes} }} has all");
-        note(
-            "queue",
-            format!("{kind} sorts packets into {classes} classes, and {:?} has {has}; {more}", queue.kind),
-        );
+        note("queue", format!("{kind} sorts packets into {classes} classes, and {name:?} has {has}; {more}"));
     }
     for key in ["queue", "nic"] {
-        if let Some((inner, message)) = scheme.optional_component(key).as_ref().and_then(queue::never_reached)
-        {
+        let queue = scheme.optional_component(key).map(|queue| Specification::of(&queue));
+        if let Some((inner, message)) = queue.and_then(|queue| queue.never_reached) {
             note(&format!("{key}.{inner}"), message);
         }
     }

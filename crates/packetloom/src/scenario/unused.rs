@@ -4,7 +4,7 @@
 use super::assemble::section_tables;
 use super::grid::Scenario;
 use super::variant::Variant;
-use crate::queue;
+use crate::queue::Specification;
 use crate::simulation;
 use crate::spec::Values;
 use crate::units::Time;
@@ -54,7 +54,7 @@ fn of_measure(scenario: &Scenario) -> Vec<(String, String)> {
     let has_job = arrivals(scenario).any(|one| jobs::is_job(&one.kind));
     let has_packets = schemes().any(|scheme| !simulation::is_fluid(&scheme.component("transport").kind));
     let queues = schemes().flat_map(|scheme| ["queue", "nic"].map(|key| scheme.optional_component(key)));
-    let pauses = queues.flatten().any(|queue| queue::pauses(&queue));
+    let pauses = queues.flatten().any(|queue| Specification::of(&queue).pauses());
     let needs = [
         ("operations", has_job, "no source is a job"),
         ("critical_path", has_job, "no source is a job"),

@@ -8,7 +8,7 @@ use crate::fault::{self, Faults};
 use crate::flow::{FlowId, MOST_PACKETS};
 use crate::narrow::saturated;
 use crate::packet::Format;
-use crate::queue;
+use crate::queue::{self, Specification};
 use crate::routing::{self, Judged};
 use crate::scenario::{Case, ROLES};
 use crate::spec::{Complaint, Value, Values};
@@ -52,7 +52,7 @@ pub(super) fn check_credits(
     (topology, faults): (&Topology, &Faults),
     format: Format,
 ) -> Result<(), Complaint> {
-    let Some((queue, nic)) = queues(case, workload) else { return Ok(()) };
+    let Some([queue, nic]) = queues(case, workload) else { return Ok(()) };
     queue::check_credits(&queue, &nic, topology, format.mss_bytes + format.header_bytes)?;
     check_pauses(case, (&queue, &nic), topology, format)?;
     check_slow_hosts(
@@ -61,19 +61,20 @@ pub(super) fn check_credits(
         transport::largest_bytes(&case.scheme.component("transport"), format),
     )?;
     let transport = case.scheme.component("transport").kind;
-    if transport::needs(&transport).no_losses && !queue::traits(&queue).loses_nothing {
+    if transport::needs(&transport).no_losses && !queue.traits.loses_nothing {
         let message = format!("{transport} does not repair losses; write \"daq\", which has none");
         return Err(Complaint::new("scheme.queue", message));
     }
     check_backpressure(&transport, (&queue, &nic))?;
-    if queue::credit_bytes(&queue).or(queue::bfc_frame_bytes(&queue)).is_none() {
+    let pauses_flows = queue.backpressure.is_some();
+    if queue.credit_bytes().is_none() && !pauses_flows {
         return Ok(());
     }
     if case.faults.iter().any(|fault| fault::happens(fault) && !fault::is_of_rank(fault)) {
         let message = format!(
             "a lost {} never comes back, so its link would stall; leave faults out where the queue is {:?}",
-            if queue::is_bfc(&queue) { "RESUME" } else { "credit" },
-            queue.kind
+            if pauses_flows { "RESUME" } else { "credit" },
+            queue.kind()
         );
         return Err(Complaint::new("fault", message));
     }
@@ -86,12 +87,15 @@ pub(super) fn check_credits(
 }
 
 /// BFC is between the transport and the queues of switches and hosts.
-fn check_backpressure(transport: &str, (queue, nic): (&Values, &Values)) -> Result<(), Complaint> {
-    match (transport == "bfc", queue::is_bfc(queue)) {
+fn check_backpressure(
+    transport: &str,
+    (queue, nic): (&Specification, &Specification),
+) -> Result<(), Complaint> {
+    match (transport == "bfc", queue.backpressure.is_some()) {
         (true, false) => {
             let message = format!(
                 "switches pause the flows of \"bfc\", and {:?} pauses none; write queue = \"bfc\", or transport = \"roce\"",
-                queue.kind
+                queue.kind()
             );
             Err(Complaint::new("scheme.queue", message))
         }
@@ -101,7 +105,7 @@ fn check_backpressure(transport: &str, (queue, nic): (&Values, &Values)) -> Resu
             );
             Err(Complaint::new("scheme.queue", message))
         }
-        _ if queue::is_bfc(queue) != queue::is_bfc(nic) || queue::is_bfc(queue) && queue != nic => {
+        _ if queue.backpressure != nic.backpressure => {
             let message = "hosts and switches have the same queue where that is \"bfc\"; leave nic out";
             Err(Complaint::new("scheme.nic", message))
         }
@@ -112,20 +116,20 @@ fn check_backpressure(transport: &str, (queue, nic): (&Values, &Values)) -> Resu
 /// Hosts must heed pauses, and buffers be large enough for them.
 fn check_pauses(
     case: &Case,
-    (queue, nic): (&Values, &Values),
+    (queue, nic): (&Specification, &Specification),
     topology: &Topology,
     format: Format,
 ) -> Result<(), Complaint> {
-    if queue::pause_bytes(queue).is_some() != queue::pause_bytes(nic).is_some() {
+    if queue.pfc.is_some() != nic.pfc.is_some() {
         let message = "pauses are between the two ends of a link, so hosts and switches both have a queue that pauses, or neither: \
                        \"shared-buffer\", or \"egress\" with flow_control = \"pfc\"; leave nic out";
         return Err(Complaint::new("scheme.nic", message));
     }
     // A NIC heeds any pause, and sends some only where its host is slow: with no class of its own it never does.
-    if queue::pauses(nic) && queue::paused_classes(nic) != queue::paused_classes(queue) {
+    if let Some(pfc) = nic.pfc.filter(|_| nic.pauses() && nic.paused_classes() != queue.paused_classes()) {
         let message = "hosts and switches pause other classes than each other; write the same lossless classes for both, \
                        lossless = [] for hosts that pause nothing, or leave nic out";
-        let key = format!("scheme.nic.{}", queue::written_as(nic, "lossless"));
+        let key = format!("scheme.nic.{}", pfc.written_as("lossless"));
         return Err(Complaint::new(&key, message));
     }
     let loses = !case.faults.iter().filter(|fault| fault::happens(fault)).all(fault::loses_nothing)
@@ -137,26 +141,26 @@ fn check_pauses(
 /// A slow host must be able to pause its links, and its NIC have room for what comes until they heed that.
 fn check_slow_hosts(
     (topology, faults): (&Topology, &Faults),
-    nic: &Values,
+    nic: &Specification,
     packet_bytes: u64,
 ) -> Result<(), Complaint> {
     for (host, slow) in faults.slow_hosts() {
-        if !queue::pauses(nic) {
+        let Some(pfc) = nic.pfc.filter(|_| nic.pauses()) else {
             let message = format!(
                 "{} is a slow receiver, and with {} nothing is ever paused; write queue = {{ kind = \"shared-buffer\" }} \
                  with a lossless class in the scheme, or leave this fault out",
                 topology.node_name(host),
-                if queue::pause_bytes(nic).is_some() {
+                if nic.pfc.is_some() {
                     "lossless = []".to_owned()
                 } else {
-                    format!("the NIC {:?}", nic.kind)
+                    format!("the NIC {:?}", nic.kind())
                 },
             );
             return Err(Complaint::new(&format!("fault[{}].kind", slow.fault), message));
-        }
+        };
         let key = format!("fault[{}].buffer", slow.fault);
-        let headroom = format!("scheme.nic.{}", queue::written_as(nic, "headroom"));
-        queue::check_host_limits(&slow.buffer(nic), topology, host, packet_bytes, [&headroom, &key])?;
+        let headroom = format!("scheme.nic.{}", pfc.written_as("headroom"));
+        queue::check_host_limits(&slow.buffer(pfc), topology, host, packet_bytes, [&headroom, &key])?;
     }
     Ok(())
 }
@@ -179,15 +183,21 @@ pub(super) fn check_sizes(workload: &Workload, format: Format) -> Result<(), Com
     Ok(())
 }
 
+/// The queue that a scenario names for switches, or for hosts.
+pub(super) fn specified(case: &Case, key: &str) -> Option<Specification> {
+    case.scheme.optional_component(key).map(|queue| Specification::of(&queue))
+}
+
 /// Queues must be able to hold packets of this format, and have the classes that the workloads name.
 pub(super) fn check_queues(case: &Case, format: Format) -> Result<(), Complaint> {
-    let queues = ["queue", "nic"].map(|key| (key, case.scheme.optional_component(key)));
+    let queues = ["queue", "nic"].map(|key| (key, specified(case, key)));
     for (key, queue) in queues.iter().filter_map(|(key, queue)| Some((key, queue.as_ref()?))) {
-        queue::check(queue, format.mss_bytes + format.header_bytes)
+        queue
+            .check(format.mss_bytes + format.header_bytes)
             .map_err(|complaint| Complaint { key: format!("scheme.{key}.{}", complaint.key), ..complaint })?;
     }
     check_weights(case)?;
-    check_classes(case, queues[0].1.as_ref().and_then(queue::classes))
+    check_classes(case, queues[0].1.as_ref().and_then(|queue| queue.classes))
 }
 
 /// A class without a weight would have no share.
@@ -337,7 +347,7 @@ pub(super) fn check_retry(topology: &Topology, faults: &Faults) -> Result<(), Co
 
 /// Headers go back only from switches, and only NDP's senders know what to do with them.
 pub(super) fn check_returns(case: &Case) -> Result<(), Complaint> {
-    let returns = |key| case.scheme.optional_component(key).as_ref().is_some_and(queue::returns_to_sender);
+    let returns = |key| specified(case, key).is_some_and(|queue| queue.returns_to_sender);
     let transport = case.scheme.component("transport").kind;
     if returns("nic") {
         let message = "a host's own queue returns nothing; leave return_to_sender out of it";
@@ -353,8 +363,7 @@ pub(super) fn check_returns(case: &Case) -> Result<(), Complaint> {
 /// Where senders do not say which data no receiver has called for, all of it would count as such.
 pub(super) fn check_unscheduled(case: &Case) -> Result<(), Complaint> {
     let transport = case.scheme.component("transport");
-    let drops =
-        |key: &&str| case.scheme.optional_component(key).as_ref().is_some_and(queue::drops_unscheduled);
+    let drops = |key: &&str| specified(case, key).is_some_and(|queue| queue.drops_unscheduled);
     let says = transport::sends_unscheduled(&transport);
     let Some(key) = ["queue", "nic"].into_iter().find(drops).filter(|_| !says) else { return Ok(()) };
     let instead = if transport.entries.contains_key("aeolus") {

@@ -8,7 +8,7 @@ use crate::central;
 use crate::engine::{AnyEngine, Event, Log, PortCounters, Sending, Step, Tally, at_switches};
 use crate::flow::{Flow, FlowId, HostId, MOST_PACKETS};
 use crate::measure::Collector;
-use crate::queue;
+use crate::queue::{self, Specification};
 use crate::routing;
 use crate::scenario::{Case, setting};
 use crate::spec::{Complaint, Values};
@@ -137,7 +137,7 @@ impl Driven {
             collector: Collector::new(setting.format, workload.background().to_vec()),
             audit,
             stall: StallWatch::new(setting.faults.last_change()),
-            cycles: CycleWatch::new(queue::may_deadlock(&parts.queue)),
+            cycles: CycleWatch::new(parts.queue.pfc.is_some_and(|pfc| pfc.may_deadlock())),
             log: Log::default(),
             noted: 0,
             added: 0,
@@ -173,7 +173,7 @@ impl Driven {
     pub fn classes(&self) -> Option<u64> {
         let Parts { queue, nic, transport, .. } = &self.parts;
         let own = transport::classes(transport).is_none();
-        let queues = [queue, nic].into_iter().filter(|_| own).filter_map(queue::classes);
+        let queues = [queue, nic].into_iter().filter(|_| own).filter_map(|queue| queue.classes);
         queues.chain(transport::weighted_classes(transport)).min()
     }
 
@@ -270,7 +270,7 @@ impl Driven {
     pub fn settable(&self) -> [&'static [&'static str]; 3] {
         let Parts { transport, queue, routing, .. } = &self.parts;
         let of_transport = transport::find(&transport.kind).map_or(&[][..], |entry| entry.settable);
-        [of_transport, queue::settable(&queue.kind), routing::settable(&routing.kind)]
+        [of_transport, queue::settable(queue.kind()), routing::settable(&routing.kind)]
     }
 
     /// Whether the routing's are set at hosts, and not at switches.
@@ -293,7 +293,8 @@ impl Driven {
             self.set_at.insert(host, values);
         }
         for (switch, values) in queues {
-            self.engine.mark_by(at_switches(&self.setting.topology, &values, Some(switch)));
+            let queue = Specification::of(&values);
+            self.engine.mark_by(at_switches(&self.setting.topology, &queue, Some(switch)));
             self.marks_at.insert(switch, values);
         }
         for (node, values) in routings {
@@ -326,7 +327,7 @@ impl Driven {
 
     /// What the values of switches' queues become.
     fn queues(&self, change: &Change<'_>) -> Result<Vec<(u32, Values)>, Complaint> {
-        let own = &self.parts.queue;
+        let own = self.parts.queue.values();
         let may = queue::settable(&own.kind);
         let component = queue::COMPONENTS.iter().find(|one| one.kind == own.kind && !may.is_empty());
         let component = component.ok_or_else(|| nothing_to_set("queue", &own.kind, &queues_set()))?;

@@ -7,7 +7,7 @@ use super::checks::check_traffic;
 use super::is_fluid;
 use crate::central;
 use crate::fault::{self, Faults};
-use crate::queue;
+use crate::queue::Specification;
 use crate::routing;
 use crate::scenario::Case;
 use crate::spec::{Complaint, Component, Kind, Value, Values, anything, param};
@@ -313,11 +313,12 @@ fn check_scheme(case: &Case, workload: &Workload, rung: Fidelity) -> Result<(), 
         return Err(refused(rung, "the connections of a pool remember what they met on all links of a path"));
     }
     for queue in ["queue", "nic"].iter().filter_map(|key| case.scheme.optional_component(key)) {
-        let why = if queue::credit_bytes(&queue).is_some() {
+        let queue = Specification::of(&queue);
+        let why = if queue.credit_bytes().is_some() {
             "a link's credits depend on the next link's buffer"
-        } else if queue::pauses(&queue) || queue::is_bfc(&queue) {
+        } else if queue.pauses() || queue.backpressure.is_some() {
             "a paused link pauses those before it, so that trees of links stand still together"
-        } else if queue::trims_to_bytes(&queue).is_some() {
+        } else if queue.trims_to_bytes.is_some() {
             "what comes of trimmed packets depends on the links behind"
         } else {
             continue;
@@ -399,7 +400,7 @@ pub fn doubts(run: &Values, scheme: &Values, workloads: &[&Values]) -> Vec<(Stri
         return doubts;
     }
     if let Some(queue) = scheme.optional_component("queue") {
-        let traits = queue::traits(&queue);
+        let traits = Specification::of(&queue).traits;
         if traits.shortest_first {
             doubt(&format!(
                 "the order of {name}'s flows by what is left of them holds on all links at once, and is lost between links"

@@ -3,7 +3,7 @@
 
 use super::is_fluid;
 use crate::narrow::saturated;
-use crate::queue;
+use crate::queue::Specification;
 use crate::scenario::Case;
 use crate::spec::{Value, Values};
 use crate::topology::Topology;
@@ -44,7 +44,7 @@ struct Held {
 struct Side<'a> {
     case: &'a Case,
     transport: Values,
-    queue: Option<Values>,
+    queue: Option<Specification>,
     /// The most ports of a switch; nothing where the network's file is gone.
     ports: Option<u64>,
     /// The rate of a host's link.
@@ -83,6 +83,7 @@ impl Side<'_> {
         let host_rate = topology.as_ref().map(Topology::nic_rate);
         let transport = case.scheme.component("transport");
         let queue = case.scheme.optional_component("queue").filter(|_| !is_fluid(&transport.kind));
+        let queue = queue.map(|queue| Specification::of(&queue));
         Side { case, transport, queue, ports, host_rate }
     }
 }
@@ -193,27 +194,26 @@ fn acknowledgements(side: &Side<'_>) -> Option<Held> {
 fn buffer(side: &Side<'_>) -> Option<Held> {
     let queue = side.queue.as_ref()?;
     let format = side.format()?.data;
-    if let Some(Value::Bytes(credits)) = queue.entries.get("credits") {
-        return Some(Held::own(format!("{credits}B for each lossless class of a link, as credit")));
+    if let Some(credit) = &queue.credit {
+        return Some(Held::own(format!("{}B for each lossless class of a link, as credit", credit.bytes)));
     }
-    let held = match (queue::switch_bytes(queue), side.ports) {
+    let held = match (queue.switch_bytes(), side.ports) {
         (Some(_), None) => return None,
         (Some(bytes), Some(ports)) => {
             let each = format!("{}B", bytes / ports.max(1));
             Held::foreign(format!("{each} ({bytes}B for the {ports} ports of a switch)"), each)
         }
-        (None, _) => match queue::most_bytes(queue, format.mss_bytes + format.header_bytes) {
+        (None, _) => match queue.most_bytes(format.mss_bytes + format.header_bytes) {
             None => Held::foreign("unlimited".to_owned(), "unlimited".to_owned()),
             Some(bytes) => {
                 let text = format!("{bytes}B");
-                let written =
-                    queue.entries.contains_key("capacity").then(|| ("queue.capacity", text.clone()));
+                let written = queue.has_capacity().then(|| ("queue.capacity", text.clone()));
                 Held { written, ..Held::foreign(text.clone(), text) }
             }
         },
     };
     // Under credits a buffer is what credit is given for.
-    let is_own = queue::is_sized_by_design(queue) || queue::credit_bytes(queue).is_some();
+    let is_own = queue.is_sized_by_design || queue.credit_bytes().is_some();
     Some(Held { is_own, ..held })
 }
 
@@ -230,7 +230,7 @@ fn first_window(side: &Side<'_>) -> Option<Held> {
 }
 
 fn priorities(side: &Side<'_>) -> Option<Held> {
-    Some(Held::own(queue::levels(side.queue.as_ref()?).to_string()))
+    Some(Held::own(side.queue.as_ref()?.levels.to_string()))
 }
 
 /// The line rate that constants are for. A scheme that has no such constants is alike to one whose fit.

@@ -1,6 +1,6 @@
 //! Cases packet by packet.
 
-use super::checks::asymmetry;
+use super::checks::{asymmetry, specified};
 use super::critical::Paths;
 use super::fidelity::Fidelity;
 use super::jobs::{self, RankSpans};
@@ -12,7 +12,7 @@ use crate::engine::{AfterWindow, AnyEngine, Engine, FlowStatus, Plan, PortRecord
 use crate::fault;
 use crate::flow::{FlowId, HostId};
 use crate::measure::Collector;
-use crate::queue;
+use crate::queue::Specification;
 use crate::record::QueueRecorder;
 use crate::routing;
 use crate::scenario::Case;
@@ -55,8 +55,8 @@ impl Simulation {
 /// The parts of a scheme, with what follows of a workload.
 #[derive(Debug)]
 pub(super) struct Parts {
-    pub(super) queue: Values,
-    pub(super) nic: Values,
+    pub(super) queue: Specification,
+    pub(super) nic: Specification,
     pub(super) transport: Values,
     pub(super) routing: Values,
 }
@@ -64,7 +64,7 @@ pub(super) struct Parts {
 impl Parts {
     /// Those of a case with packets.
     pub(super) fn of(case: &Case, workload: &Workload) -> Parts {
-        let (queue, nic) = queues(case, workload).expect("a scheme with packets has a queue");
+        let [queue, nic] = queues(case, workload).expect("a scheme with packets has a queue");
         let [transport, routing] = ["transport", "routing"].map(|key| case.scheme.component(key));
         Parts { queue, nic, transport, routing }
     }
@@ -158,11 +158,10 @@ impl Setting {
         smallest_packet_bytes: u64,
     ) -> Plan<'a> {
         let Parts { queue, nic, transport, routing } = parts;
-        let trimmed = [queue, nic].into_iter().filter_map(queue::trims_to_bytes);
+        let trimmed = [queue, nic].into_iter().filter_map(|queue| queue.trims_to_bytes);
         let queries = workload.query_specs().map(|query| query.size_bytes.into());
-        let smallest =
-            trimmed.chain(queue::credit_bytes(queue)).chain(queue::pause_bytes(queue)).chain(queries);
-        let smallest = smallest.chain(queue::bfc_frame_bytes(queue));
+        let smallest = trimmed.chain(queue.credit_bytes()).chain(queue.pause_bytes()).chain(queries);
+        let smallest = smallest.chain(queue.backpressure.map(|settings| settings.frame_bytes));
         let smallest = smallest.chain(routing::notice_bytes(routing));
         // Samples are taken between windows, so under "steady" these are the same whatever is asked for.
         let is_steady = matches!(Fidelity::of(&self.case.run), Fidelity::Steady(_));
@@ -301,7 +300,7 @@ impl Setting {
         let (goal, mut max_time) = (self.goal(workload), self.max_time().min(Time::LATEST));
         let has_background = workload.background().contains(&true);
         let mut cycles = CycleWatch::new(
-            self.case.scheme.optional_component("queue").is_some_and(|queue| queue::may_deadlock(&queue)),
+            specified(&self.case, "queue").and_then(|queue| queue.pfc).is_some_and(|pfc| pfc.may_deadlock()),
         );
         let mut watch = StallWatch::new(self.faults.last_change());
         let mut is_wanted = true;

@@ -5,15 +5,15 @@ use crate::engine::FlowWatch;
 use crate::fault::Faults;
 use crate::flow::FlowId;
 use crate::measure::FlowRow;
-use crate::queue;
+use crate::queue::Specification;
 use crate::simulation::outcome::PortRow;
 use crate::spec::Values;
 use crate::topology::Topology;
 use crate::units::Time;
 
 /// A threshold beyond every deadline makes every flow urgent: then DAQ's two queues are one.
-pub(super) fn useless_threshold(queue: &Values, flows: &[FlowRow]) -> Option<String> {
-    let threshold = queue::threshold(queue)?;
+pub(super) fn useless_threshold(queue: &Specification, flows: &[FlowRow]) -> Option<String> {
+    let threshold = queue.daq.as_ref()?.threshold;
     let spans = flows.iter().filter_map(|row| row.deadline().map(|deadline| deadline.since(row.flow.start)));
     let longest = spans.max().filter(|&longest| longest <= threshold)?;
     Some(format!(

@@ -187,6 +187,7 @@ impl<H: Copy + Default, A> Service<H, A> for Intake {
 mod tests {
     use super::*;
     use crate::packet::Kind;
+    use crate::queue::Specification;
     use crate::spec::{Value, Values};
     use crate::units::ByteTime;
 
@@ -206,6 +207,8 @@ mod tests {
             "resume_offset",
             "headroom",
             "watchdog",
+            "ecn_min",
+            "ecn_max",
         ];
         let entries = absent.map(|key| (key, Value::Absent)).into_iter().chain([
             ("mmu", Value::Text("hpcc-ns3".to_owned())),
@@ -215,11 +218,14 @@ mod tests {
             ("pause_time", pause_time),
             ("pause_repeats", Value::Text("in-time".to_owned())),
             ("egress_limits", Value::Text("lossy".to_owned())),
+            ("unsafe_headroom", Value::Flag(false)),
+            ("ties", Value::Text("rotate".to_owned())),
         ]);
         let entries = entries.map(|(key, value)| (key.to_owned(), value)).collect();
-        let nic = Values { kind: "shared-buffer".to_owned(), entries };
-        let settings = PauseSettings::of(&nic).expect("it pauses");
-        let memory = Memory::build(&nic, &[(LINK, HEADROOM)], LINK);
+        let nic = Specification::of(&Values { kind: "shared-buffer".to_owned(), entries });
+        let pfc = nic.pfc.expect("it pauses");
+        let settings = PauseSettings::of(&pfc.pauses);
+        let memory = Memory::build(&pfc, &[(LINK, HEADROOM)], LINK);
         let byte_time = ByteTime::at(Rate::from_gbps(8));
         let slow = Slow { from: Time::from_us(1), until: Time::from_us(100), byte_time };
         Intake::new(memory, settings, vec![slow], vec![(LINK, 7)])

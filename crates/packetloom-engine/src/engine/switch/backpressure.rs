@@ -12,8 +12,7 @@ use crate::link_message::LinkMessage;
 use crate::narrow::exact;
 use crate::packet::Packet;
 use crate::packets::PacketId;
-use crate::queue::{self, Bfc, Buffer, COUNTED, Counted, charged_class};
-use crate::spec::Values;
+use crate::queue::{BackpressureSettings, Bfc, Buffer, COUNTED, Counted, charged_class};
 use crate::units::Time;
 
 /// What keeps a queue at the far end of a link paused.
@@ -41,17 +40,16 @@ pub(in crate::engine) struct Backpressure {
 }
 
 impl Backpressure {
-    /// That of a switch with so many links into it, if this is its queue.
-    pub(in crate::engine) fn of(queue: &Values, links: usize) -> Option<Backpressure> {
-        let frame_bytes = exact::<u16>(queue::bfc_frame_bytes(queue)?);
-        Some(Backpressure {
+    /// That of a switch with so many links into it.
+    pub(in crate::engine) fn of(settings: &BackpressureSettings, links: usize) -> Backpressure {
+        Backpressure {
             links: vec![Vec::new(); links],
-            frame_bytes,
-            every: queue::bfc_pause_every(queue),
+            frame_bytes: exact::<u16>(settings.frame_bytes),
+            every: settings.pause_every,
             says_at: Time::NEVER,
             used_bytes: 0,
-            buffer_bytes: queue::bfc_buffer_bytes(queue).unwrap_or(u64::MAX),
-        })
+            buffer_bytes: settings.buffer_bytes.unwrap_or(u64::MAX),
+        }
     }
 
     /// Whether data of this size fits into the buffer, where it then is.

@@ -12,7 +12,6 @@ use crate::narrow::narrow;
 use crate::packet::{Kind, Packet};
 use crate::packets::{PacketId, Packets};
 use crate::queue::{self, Departure, Memory, Signals, charged_class};
-use crate::spec::Values;
 use crate::units::{Rate, Time};
 use smallvec::SmallVec;
 use std::collections::BTreeMap;
@@ -43,15 +42,14 @@ pub(in crate::engine) struct PauseSettings {
 }
 
 impl PauseSettings {
-    /// Of a queue, if it pauses.
-    pub(in crate::engine) fn of(queue: &Values) -> Option<PauseSettings> {
-        let pfc = queue::pfc(queue)?;
-        Some(PauseSettings {
-            frame_bytes: narrow::<u16>(pfc.bytes("pause_frame")),
-            lasts: pfc.optional_time("pause_time").unwrap_or(Time::NEVER),
-            in_time: !queue::pauses_run_out(&pfc),
-            patience: pfc.optional_time("watchdog").unwrap_or(Time::NEVER),
-        })
+    /// As a scenario specifies them.
+    pub(in crate::engine) fn of(pauses: &queue::Pauses) -> PauseSettings {
+        PauseSettings {
+            frame_bytes: narrow::<u16>(pauses.frame_bytes),
+            lasts: pauses.lasts.unwrap_or(Time::NEVER),
+            in_time: !pauses.run_out,
+            patience: pauses.watchdog.unwrap_or(Time::NEVER),
+        }
     }
 
     /// The quanta that a PAUSE asks for on a link of this rate.

@@ -1,7 +1,7 @@
 //! Controlled delay (CoDel, RFC 8289): once packets have waited for longer than `target` for a whole `interval`, drops or
 //! marks one as it leaves, and others at intervals that shrink with the square root of their number.
 
-use super::{AnyAqm, Aqm, Look, Making};
+use super::{AnyAqm, Aqm, Look, Read, Specification};
 use crate::narrow::saturated;
 use crate::queue::Verdict;
 use crate::spec::{Complaint, Component, Kind, Registered, Values, param};
@@ -38,14 +38,13 @@ const COMPONENT: Component = Component {
 };
 
 /// The AQM.
-pub const AQM: Registered<Making> = Registered {
-    component: COMPONENT,
-    factory: Making {
-        marks: |values| values.flag("ecn") || values.optional_time("ce_threshold").is_some(),
-        drops: true,
-        ..Making::new(|values| AnyAqm::Codel(Codel::build(values)))
-    },
-};
+pub const AQM: Registered<Read> = Registered { component: COMPONENT, factory: read };
+
+fn read(values: &Values) -> Specification {
+    let aqm = Codel::build(values);
+    let marks = aqm.ecn || aqm.ce_threshold.is_some();
+    Specification { marks, drops: true, ..Specification::new(AnyAqm::Codel(aqm)) }
+}
 
 fn check(values: &Values) -> Result<(), Complaint> {
     if values.time("interval") == Time::ZERO {

@@ -6,7 +6,7 @@
 //! the port; of the L queue's own marks, up to one packet in it), and in their constants.
 //! Linux's `min_qlen_step` and packets of several segments have no counterpart here.
 
-use super::{AnyAqm, Aqm, Look, Making};
+use super::{AnyAqm, Aqm, Look, Read, Specification};
 use crate::queue::Verdict;
 use crate::queue::scheduler::{CLASSIC, L4S};
 use crate::spec::{Complaint, Component, Kind, Needs, Registered, Values, param};
@@ -77,13 +77,13 @@ const COMPONENT: Component = Component {
 };
 
 /// The AQM.
-pub const AQM: Registered<Making> = Registered {
+pub const AQM: Registered<Read> = Registered {
     component: COMPONENT,
-    factory: Making {
-        marks: |_| true,
+    factory: |values| Specification {
+        marks: true,
         drops: true,
         couples: true,
-        ..Making::new(|values| AnyAqm::DualPi2(DualPi2::build(values)))
+        ..Specification::new(AnyAqm::DualPi2(DualPi2::build(values)))
     },
 };
 

@@ -9,7 +9,9 @@ mod selective;
 mod sojourn;
 mod threshold;
 
-use super::{Admission, Occupancy, Site, Verdict};
+use super::admission::Marking;
+use super::specification::Threshold;
+use super::{Occupancy, Site, Verdict};
 use crate::random::Stream;
 use crate::spec::{self, Component, Registered, Values};
 use crate::units::Time;
@@ -77,32 +79,52 @@ pub trait Aqm {
     fn overflowed(&mut self, _packets: u32) {}
 }
 
-/// How an AQM is made of a scenario's values, and what others must know of it.
-#[derive(Clone, Copy, Debug)]
-pub struct Making {
-    /// Builds its state.
-    build: fn(&Values) -> AnyAqm,
+/// An AQM as a scenario specifies it: the state of a queue to which nothing has come, and what others must know.
+#[derive(Clone, Debug)]
+pub struct Specification {
+    /// That state.
+    pub fresh: AnyAqm,
     /// Whether it marks packets.
-    marks: fn(&Values) -> bool,
+    pub marks: bool,
     /// Whether it drops packets for which there is room.
-    drops: bool,
+    pub drops: bool,
+    /// Whether it drops data that no receiver has called for before all else.
+    pub drops_unscheduled: bool,
     /// Whether it has one state for all queues, the two of RFC 9332.
-    couples: bool,
+    pub couples: bool,
     /// As the rule of a queue whose departures are known on arrival, where it judges arrivals alone and by what waits.
-    on_arrival: fn(&Values, &Values) -> Option<Admission>,
+    pub on_arrival: Option<Marking>,
+    /// From what on it does what.
+    pub thresholds: Vec<Threshold>,
 }
 
-impl Making {
-    /// An AQM that marks nothing and drops nothing, with a state for each queue.
-    const fn new(build: fn(&Values) -> AnyAqm) -> Making {
-        Making { build, marks: |_| false, drops: false, couples: false, on_arrival: |_, _| None }
+impl Specification {
+    /// From a component that was read.
+    pub fn of(values: &Values) -> Specification {
+        spec::factory(AQMS, &values.kind)(values)
+    }
+
+    /// Of an AQM that marks nothing and drops nothing, with a state for each queue.
+    fn new(fresh: AnyAqm) -> Specification {
+        Specification {
+            fresh,
+            marks: false,
+            drops: false,
+            drops_unscheduled: false,
+            couples: false,
+            on_arrival: None,
+            thresholds: Vec::new(),
+        }
     }
 }
+
+/// How an AQM is read.
+type Read = fn(&Values) -> Specification;
 
 /// The AQMs. A line has the state, and the components that a scenario can name which are made of it.
 macro_rules! aqms {
     ($($name:ident($type:ty) = [$($made:path),*],)*) => {
-        const AQMS: &[Registered<Making>] = &[$($($made,)*)*];
+        const AQMS: &[Registered<Read>] = &[$($($made,)*)*];
 
         /// The state of any AQM.
         #[derive(Clone, Debug)]
@@ -157,40 +179,8 @@ aqms! {
     Selective(selective::Selective) = [selective::AQM],
 }
 
-/// The AQM that does nothing.
-pub const NONE: &str = none::AQM.component.kind;
-/// The AQM that drops what no receiver has called for.
-pub const SELECTIVE: &str = selective::AQM.component.kind;
-
 /// Every component of the section "aqm".
 pub const COMPONENTS: &[Component] = &spec::components::<_, { AQMS.len() }>(AQMS);
-
-impl AnyAqm {
-    /// The AQM that a scenario's values specify.
-    pub fn build(values: &Values) -> AnyAqm {
-        (spec::factory(AQMS, &values.kind).build)(values)
-    }
-}
-
-/// Whether an AQM marks packets.
-pub fn marks(values: &Values) -> bool {
-    (spec::factory(AQMS, &values.kind).marks)(values)
-}
-
-/// Whether an AQM drops packets for which there is room.
-pub fn drops(values: &Values) -> bool {
-    spec::factory(AQMS, &values.kind).drops
-}
-
-/// Whether an AQM has one state for all queues.
-pub fn couples(values: &Values) -> bool {
-    spec::factory(AQMS, &values.kind).couples
-}
-
-/// The rule that admits to a buffer and marks as an AQM does, if that looks at nothing but what waits on arrival.
-pub fn admission(aqm: &Values, buffer: &Values) -> Option<Admission> {
-    (spec::factory(AQMS, &aqm.kind).on_arrival)(aqm, buffer)
-}
 
 #[cfg(test)]
 mod testing {

@@ -1,7 +1,6 @@
 //! No AQM: what fits is sent.
 
-use super::{AnyAqm, Aqm, Making};
-use crate::queue::Admission;
+use super::{AnyAqm, Aqm, Read, Specification};
 use crate::queue::admission::Marking;
 use crate::spec::{Component, Registered, anything};
 
@@ -15,11 +14,11 @@ const COMPONENT: Component = Component {
 };
 
 /// The AQM.
-pub const AQM: Registered<Making> = Registered {
+pub const AQM: Registered<Read> = Registered {
     component: COMPONENT,
-    factory: Making {
-        on_arrival: |_, buffer| Some(Admission::of(buffer, Marking::Never)),
-        ..Making::new(|_| AnyAqm::Nothing(Nothing))
+    factory: |_| Specification {
+        on_arrival: Some(Marking::Never),
+        ..Specification::new(AnyAqm::Nothing(Nothing))
     },
 };
 

@@ -1,7 +1,7 @@
 //! Proportional Integral controller Enhanced (PIE, RFC 8033): drops or marks arrivals at random, with a probability that
 //! is corrected every `update` by how far the delay is from its target, and by how it changes.
 
-use super::{AnyAqm, Aqm, Look, Making};
+use super::{AnyAqm, Aqm, Look, Read, Specification};
 use crate::narrow::narrow;
 use crate::queue::Verdict;
 use crate::spec::{Complaint, Component, Kind, Registered, Values, param};
@@ -45,14 +45,13 @@ const COMPONENT: Component = Component {
 };
 
 /// The AQM.
-pub const AQM: Registered<Making> = Registered {
-    component: COMPONENT,
-    factory: Making {
-        marks: |values| values.flag("ecn"),
-        drops: true,
-        ..Making::new(|values| AnyAqm::Pie(Pie::build(values)))
-    },
-};
+pub const AQM: Registered<Read> = Registered { component: COMPONENT, factory: read };
+
+fn read(values: &Values) -> Specification {
+    let aqm = Pie::build(values);
+    let marks = aqm.ecn;
+    Specification { marks, drops: true, ..Specification::new(AnyAqm::Pie(aqm)) }
+}
 
 fn check(values: &Values) -> Result<(), Complaint> {
     let zero = ["target", "update"].into_iter().find(|key| values.time(key) == Time::ZERO);

@@ -1,8 +1,9 @@
 //! RED's marking by the instantaneous queue, between two thresholds.
 
-use super::{AnyAqm, Aqm, Look, Making};
-use crate::queue::admission::{Marking, RED_PARAMS, between, check_thresholds};
-use crate::queue::{Admission, Site, Verdict};
+use super::{AnyAqm, Aqm, Look, Read, Specification};
+use crate::queue::admission::{Limit, Marking, RED_PARAMS, between, check_thresholds};
+use crate::queue::specification::Threshold;
+use crate::queue::{Site, Verdict};
 use crate::spec::{Component, Kind, Param, Registered, Values, param};
 
 const COMPONENT: Component = Component {
@@ -29,12 +30,11 @@ pub(super) const BY_RATE: Param = param! {
 };
 
 /// The AQM.
-pub const AQM: Registered<Making> = Registered {
+pub const AQM: Registered<Read> = Registered {
     component: COMPONENT,
-    factory: Making {
-        marks: |_| true,
-        on_arrival: |values, buffer| Length::on_arrival(values, buffer, between(values)),
-        ..Making::new(|values| Length::build(values, between(values)))
+    factory: |values| {
+        let threshold = Threshold::marking("min", Limit::Bytes(values.bytes("min")));
+        Length::read(values, between(values), None, vec![threshold])
     },
 };
 
@@ -49,35 +49,30 @@ pub struct Length {
 }
 
 impl Length {
-    /// One that marks so.
-    pub(super) fn build(values: &Values, marking: Marking) -> AnyAqm {
-        AnyAqm::Length(Length {
-            marking,
-            between_switches: None,
-            on_departure: judges_departures(values),
-            by_rate: values.flag("by_rate"),
-        })
-    }
-
-    /// The same, but for ports between switches, if they have a rule of their own.
-    pub(super) fn build_by_place(values: &Values, marking: Marking, between: Option<Marking>) -> AnyAqm {
-        let AnyAqm::Length(length) = Length::build(values, marking) else { unreachable!("it is one") };
-        AnyAqm::Length(Length { between_switches: between, ..length })
-    }
-
-    /// The rule that is the same, if it judges arrivals, alike at every port.
-    pub(super) fn on_arrival(values: &Values, buffer: &Values, marking: Marking) -> Option<Admission> {
-        (!judges_departures(values) && !values.flag("by_rate")).then(|| Admission::of(buffer, marking))
+    /// One that marks so, at ports between switches by a rule of their own, if they have one. Where it judges arrivals,
+    /// alike at every port, it is no more than that rule.
+    pub(super) fn read(
+        values: &Values,
+        marking: Marking,
+        between_switches: Option<Marking>,
+        thresholds: Vec<Threshold>,
+    ) -> Specification {
+        let on_departure = values.meaning("judges", &[("arrivals", false), ("departures", true)]);
+        let by_rate = values.flag("by_rate");
+        let is_rule = !on_departure && !by_rate && between_switches.is_none();
+        let length = Length { marking, between_switches, on_departure, by_rate };
+        Specification {
+            marks: true,
+            on_arrival: is_rule.then_some(marking),
+            thresholds,
+            ..Specification::new(AnyAqm::Length(length))
+        }
     }
 
     #[inline]
     fn judge(self, look: &mut Look<'_>) -> Verdict {
         if self.marking.marks(look.queued, look.random) { Verdict::Mark } else { Verdict::Accept }
     }
-}
-
-fn judges_departures(values: &Values) -> bool {
-    values.meaning("judges", &[("arrivals", false), ("departures", true)])
 }
 
 impl Aqm for Length {

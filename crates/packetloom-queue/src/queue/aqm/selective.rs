@@ -1,7 +1,8 @@
 //! Aeolus' selective dropping: of what comes while more than a threshold waits, that goes which no receiver has called for.
 
-use super::{AnyAqm, Aqm, Look, Making};
+use super::{AnyAqm, Aqm, Look, Read, Specification};
 use crate::queue::admission::Limit;
+use crate::queue::specification::Threshold;
 use crate::queue::{Site, Verdict};
 use crate::spec::{Component, Kind, Registered, anything, param};
 
@@ -18,11 +19,16 @@ const COMPONENT: Component = Component {
 };
 
 /// The AQM.
-pub const AQM: Registered<Making> = Registered {
+pub const AQM: Registered<Read> = Registered {
     component: COMPONENT,
-    factory: Making {
-        drops: true,
-        ..Making::new(|values| AnyAqm::Selective(Selective { above: Limit::of(values.get("drop_above")) }))
+    factory: |values| {
+        let above = Limit::of(values.get("drop_above"));
+        Specification {
+            drops: true,
+            drops_unscheduled: true,
+            thresholds: vec![Threshold::dropping("drop_above", above)],
+            ..Specification::new(AnyAqm::Selective(Selective { above }))
+        }
     },
 };
 

@@ -1,6 +1,6 @@
 //! Marking by how long a packet waited, whatever the rate of its port or the share of its class.
 
-use super::{AnyAqm, Aqm, Look, Making};
+use super::{AnyAqm, Aqm, Look, Read, Specification};
 use crate::queue::Verdict;
 use crate::spec::{Component, Kind, Registered, anything, param};
 use crate::units::Time;
@@ -18,11 +18,11 @@ const COMPONENT: Component = Component {
 };
 
 /// The AQM.
-pub const AQM: Registered<Making> = Registered {
+pub const AQM: Registered<Read> = Registered {
     component: COMPONENT,
-    factory: Making {
-        marks: |_| true,
-        ..Making::new(|values| AnyAqm::Sojourn(Sojourn { mark_above: values.time("mark_above") }))
+    factory: |values| {
+        let sojourn = Sojourn { mark_above: values.time("mark_above") };
+        Specification { marks: true, ..Specification::new(AnyAqm::Sojourn(sojourn)) }
     },
 };
 

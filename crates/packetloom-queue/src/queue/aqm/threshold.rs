@@ -1,8 +1,9 @@
 //! DCTCP's marking: above a threshold.
 
-use super::Making;
 use super::red::{BY_RATE, JUDGES, Length};
+use super::{Read, Specification};
 use crate::queue::admission::{Limit, MARK_ABOVE, Marking};
+use crate::queue::specification::Threshold;
 use crate::spec::{Complaint, Component, Kind, Registered, Values, param};
 
 const MARK_BETWEEN_SWITCHES: &str = "mark_between_switches";
@@ -33,25 +34,13 @@ fn check(values: &Values) -> Result<(), Complaint> {
     Ok(())
 }
 
-fn marking(values: &Values) -> Marking {
-    Marking::Above(Limit::of(values.get("mark_above")))
-}
-
-/// The rule of ports between switches, if it is another.
-fn between_switches(values: &Values) -> Option<Marking> {
-    let value = values.entries.get(MARK_BETWEEN_SWITCHES).filter(|_| values.has(MARK_BETWEEN_SWITCHES))?;
-    Some(Marking::Above(Limit::of(value)))
-}
-
 /// The AQM.
-pub const AQM: Registered<Making> = Registered {
-    component: COMPONENT,
-    factory: Making {
-        marks: |_| true,
-        on_arrival: |values, buffer| {
-            let everywhere = Length::on_arrival(values, buffer, marking(values));
-            everywhere.filter(|_| between_switches(values).is_none())
-        },
-        ..Making::new(|values| Length::build_by_place(values, marking(values), between_switches(values)))
-    },
-};
+pub const AQM: Registered<Read> = Registered { component: COMPONENT, factory: read };
+
+fn read(values: &Values) -> Specification {
+    let [everywhere, between] =
+        ["mark_above", MARK_BETWEEN_SWITCHES].map(|key| (key, Limit::of(values.get(key))));
+    let thresholds = [everywhere, between].map(|(key, above)| Threshold::marking(key, above));
+    let between = Some(between.1).filter(|limit| *limit != Limit::None).map(Marking::Above);
+    Length::read(values, Marking::Above(everywhere.1), between, thresholds.into())
+}

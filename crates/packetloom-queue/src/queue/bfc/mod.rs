@@ -35,7 +35,8 @@ mod port;
 #[cfg(test)]
 mod tests;
 
-use super::{Buffer, Built, Queue, Traits};
+use super::specification::{Bound, Making};
+use super::{Buffer, Built, Specification, Traits};
 use crate::narrow::{exact, saturated};
 use crate::spec::{Complaint, Component, Kind, Needs, Registered, Values, param};
 use crate::units::Time;
@@ -104,16 +105,20 @@ const COMPONENT: Component = Component {
 };
 
 /// The queue.
-pub const QUEUE: Registered<Queue> = Registered {
-    component: COMPONENT,
-    factory: Queue {
-        most_bytes: |values, _| buffer_bytes(values),
-        is_sized_by_design: |_| true,
-        levels: |_| 2,
-        traits: |_| Traits { shares_buffer: true, shares_unevenly: true, keeps_order: true, ..Traits::NONE },
-        ..Queue::new(|values| Built::Held(Buffer::Bfc(Box::new(Bfc::build(values)))))
-    },
-};
+pub const QUEUE: Registered<Making> = Registered { component: COMPONENT, factory: Making::new(read) };
+
+fn read(values: &Values) -> Specification {
+    let settings = Settings::of(values);
+    let bound = settings.buffer_bytes.map(Bound::bytes);
+    Specification {
+        bounds: bound.into_iter().collect(),
+        is_sized_by_design: true,
+        levels: 2,
+        traits: Traits { shares_buffer: true, shares_unevenly: true, keeps_order: true, ..Traits::NONE },
+        backpressure: Some(settings),
+        ..Specification::new(values, Built::Held(Buffer::Bfc(Box::new(Bfc::build(settings.rules)))))
+    }
+}
 
 /// The most queues that a port has: one word says which hold packets.
 const MOST_QUEUES: u64 = 128;
@@ -139,41 +144,20 @@ fn check(values: &Values) -> Result<(), Complaint> {
     Ok(())
 }
 
-/// Whether a queue has the rules of the authors' simulator.
-fn is_ns3(values: &Values) -> bool {
-    values.text("variant") == "bfc-ns3"
-}
-
-/// What the rules of the two variants have where a parameter is left out.
-fn by_variant<T>(values: &Values, written: Option<T>, paper: T, ns3: T) -> T {
-    written.unwrap_or(if is_ns3(values) { ns3 } else { paper })
-}
-
-/// Whether a queue is this one.
-pub fn is_bfc(queue: &Values) -> bool {
-    queue.kind == COMPONENT.kind
-}
-
-/// The size of the frames by which switches with this queue pause queues, if it is this one.
-pub fn frame_bytes(queue: &Values) -> Option<u64> {
-    is_bfc(queue).then(|| by_variant(queue, queue.optional_bytes("pause_frame"), 64, 156))
-}
-
-/// At multiples of what time it pauses; zero: at any.
-pub fn pause_every(queue: &Values) -> Time {
-    by_variant(queue, queue.optional_time("pause_every"), Time::ZERO, Time::from_us(1))
-}
-
-/// What all ports of a switch with this queue share; `None`: any amount.
-pub fn buffer_bytes(queue: &Values) -> Option<u64> {
-    match queue.optional_bytes("buffer") {
-        None if is_ns3(queue) => None,
-        written => Some(written.unwrap_or(12_000_000)),
-    }
+/// What a scenario says of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Settings {
+    /// The size of the frames by which switches pause queues.
+    pub frame_bytes: u64,
+    /// At multiples of what time they pause; zero: at any.
+    pub pause_every: Time,
+    /// What all ports of a switch share; `None`: any amount.
+    pub buffer_bytes: Option<u64>,
+    rules: Rules,
 }
 
 /// The rules of a port.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Rules {
     /// Those of the authors' simulator.
     is_ns3: bool,
@@ -189,27 +173,25 @@ struct Rules {
     quantum_bytes: u32,
 }
 
-impl Rules {
-    fn of(values: &Values) -> Rules {
-        let is_ns3 = is_ns3(values);
-        Rules {
-            is_ns3,
-            queues: exact::<u32>(by_variant(values, values.optional_count("queues"), 32, 31)),
-            flow_ids: values.count("flow_ids"),
-            hop_rtt: by_variant(
-                values,
-                values.optional_time("hop_rtt").map(Some),
-                None,
-                Some(Time::from_us(2)),
-            ),
-            pause_above_q20: saturated(values.number("pause_above") * f64::from(1 << 20)),
-            keeps_queue: by_variant(
-                values,
-                values.optional_time("keeps_queue").map(Some),
-                None,
-                Some(Time::from_us(6)),
-            ),
-            quantum_bytes: if is_ns3 { 0 } else { exact::<u32>(values.bytes("quantum")) },
+impl Settings {
+    /// What is left out is as the variant has it.
+    fn of(values: &Values) -> Settings {
+        let is_ns3 = values.meaning("variant", &[("paper", false), ("bfc-ns3", true)]);
+        let time = |key, paper, ns3| values.optional_time(key).map_or(if is_ns3 { ns3 } else { paper }, Some);
+        let written = |key| values.optional_bytes(key);
+        Settings {
+            frame_bytes: written("pause_frame").unwrap_or(if is_ns3 { 156 } else { 64 }),
+            pause_every: time("pause_every", None, Some(Time::from_us(1))).unwrap_or(Time::ZERO),
+            buffer_bytes: written("buffer").or(if is_ns3 { None } else { Some(12_000_000) }),
+            rules: Rules {
+                is_ns3,
+                queues: exact::<u32>(values.optional_count("queues").unwrap_or(if is_ns3 { 31 } else { 32 })),
+                flow_ids: values.count("flow_ids"),
+                hop_rtt: time("hop_rtt", None, Some(Time::from_us(2))),
+                pause_above_q20: saturated(values.number("pause_above") * f64::from(1 << 20)),
+                keeps_queue: time("keeps_queue", None, Some(Time::from_us(6))),
+                quantum_bytes: if is_ns3 { 0 } else { exact::<u32>(values.bytes("quantum")) },
+            },
         }
     }
 }

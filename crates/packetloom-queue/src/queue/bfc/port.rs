@@ -9,7 +9,6 @@ use crate::packets::{PacketId, Packets};
 use crate::queue::list::List;
 use crate::queue::{Env, Holds, Joined, Occupancy, Opening, Site};
 use crate::random::Stream;
-use crate::spec::Values;
 use crate::units::Time;
 
 /// Data carries in its priority, which no queue here goes by, the number of the queue that it left at the hop before; at a
@@ -59,8 +58,7 @@ pub struct Bfc {
 
 impl Bfc {
     /// An empty port, which is to be placed.
-    pub fn build(values: &Values) -> Bfc {
-        let rules = Rules::of(values);
+    pub(super) fn build(rules: Rules) -> Bfc {
         Bfc {
             occupied: 0,
             closed: 0,

@@ -8,17 +8,18 @@
 //! of packets that are marked as unscheduled has no counterpart, as no transport here marks them: they may have a class
 //! of their own.
 
+use super::buffer::{Division, Read, Room, SIZE};
 use crate::queue::admission::{ADMITS, CAPACITY, check_admits};
-use crate::spec::{Complaint, Component, Kind, Needs, Value, Values, param};
+use crate::spec::{Complaint, Component, Kind, Needs, Registered, Value, Values, param};
 use crate::units::{Rate, Time};
 
-pub(super) const COMPONENT: Component = Component {
+const COMPONENT: Component = Component {
     section: "buffer",
     kind: "abm",
     doc: "A buffer that all ports of a switch share, queue by queue of their schedulers. A queue may grow to alpha times what is free, divided by how many queues of its class are congested at the switch, and times its share of its link. Hosts' ports do not use it.",
     source: "ABM, SIGCOMM 2022",
     params: &[&[
-        super::buffer::SIZE,
+        SIZE,
         param! {
             "alphas" = "[1]": Kind::List(&Kind::Number(0.001, 1024.0)),
             "The alpha of each class, from class 0 on; the last one is that of all further classes.",
@@ -45,6 +46,12 @@ pub(super) const COMPONENT: Component = Component {
     check,
 };
 
+/// The buffer.
+pub(super) const BUFFER: Registered<Read> = Registered {
+    component: COMPONENT,
+    factory: |values| Room::with_pool(values, Division::ByQueues(Settings::of(values))),
+};
+
 fn check(values: &Values) -> Result<(), Complaint> {
     if values.list("alphas").is_empty() {
         return Err(Complaint::new("alphas", "is empty; write a number for each class, such as [1, 0.5]"));
@@ -56,6 +63,38 @@ fn check(values: &Values) -> Result<(), Complaint> {
         return Err(Complaint::new("saturation", "write a size above zero"));
     }
     check_admits(values)
+}
+
+/// What a scenario says of it.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Settings {
+    /// Of each class; the last is that of all further ones.
+    alphas: Vec<f64>,
+    saturation_bytes: u64,
+    interval: Time,
+    is_measured: bool,
+}
+
+impl Settings {
+    pub(super) fn of(buffer: &Values) -> Settings {
+        let alpha = |value: &Value| match value {
+            Value::Number(alpha) => *alpha,
+            other => panic!("an alpha is {other:?}"),
+        };
+        Settings {
+            alphas: buffer.list("alphas").iter().map(alpha).collect(),
+            saturation_bytes: buffer.bytes("saturation"),
+            interval: buffer.time("interval"),
+            is_measured: buffer.meaning("rule", &[("abm", true), ("dynamic-thresholds", false)]),
+        }
+    }
+}
+
+/// The thresholds of ports with so many queues.
+#[derive(Clone, Debug, PartialEq)]
+pub(in crate::queue) struct ByQueues {
+    pub(super) settings: Settings,
+    pub(super) queues: usize,
 }
 
 /// What a port knows of one of its queues.
@@ -94,24 +133,19 @@ pub struct Abm {
 type Tell<'a> = dyn FnMut(usize, u64, u64) + 'a;
 
 impl Abm {
-    /// Those that a buffer's values specify, of ports with so many queues and of these rates, if they do.
-    pub fn build(buffer: &Values, classes: usize, rates: Vec<Rate>) -> Option<Abm> {
-        if buffer.kind != COMPONENT.kind {
-            return None;
-        }
-        let alphas = buffer.list("alphas");
-        let alpha = |class: usize| match &alphas[class.min(alphas.len() - 1)] {
-            Value::Number(alpha) => *alpha,
-            other => panic!("an alpha is {other:?}"),
-        };
-        Some(Abm {
-            alphas: (0..classes).map(alpha).collect(),
-            saturation_bytes: buffer.bytes("saturation") as f64,
-            interval: buffer.time("interval"),
-            is_measured: buffer.meaning("rule", &[("abm", true), ("dynamic-thresholds", false)]),
-            queues: vec![Measured { sent_bytes: 0, share: 1.0, congested: 1.0 }; classes * rates.len()],
+    /// Those of a switch with ports of these rates.
+    pub(in crate::queue) fn build(by_queues: &ByQueues, rates: Vec<Rate>) -> Abm {
+        let ByQueues { settings: Settings { alphas, saturation_bytes, interval, is_measured }, queues } =
+            by_queues;
+        let alpha = |class: usize| alphas[class.min(alphas.len() - 1)];
+        Abm {
+            alphas: (0..*queues).map(alpha).collect(),
+            saturation_bytes: *saturation_bytes as f64,
+            interval: *interval,
+            is_measured: *is_measured,
+            queues: vec![Measured { sent_bytes: 0, share: 1.0, congested: 1.0 }; queues * rates.len()],
             ports: rates.into_iter().map(|rate| Port { rate, next: Time::NEVER }).collect(),
-        })
+        }
     }
 
     /// The port that measures first, and when, if that is by now.

@@ -1,15 +1,10 @@
 use super::*;
 
 fn thresholds(rule: &str, alphas: [f64; 2], ports: usize) -> Abm {
-    let entries = [
-        ("alphas", Value::List(alphas.map(Value::Number).to_vec())),
-        ("rule", Value::Text(rule.to_owned())),
-        ("saturation", Value::Bytes(28_000)),
-        ("interval", Value::Time(Time::from_us(80))),
-    ];
-    let entries = entries.map(|(key, value)| (key.to_owned(), value)).into();
-    let rates = vec![Rate::from_gbps(10); ports];
-    Abm::build(&Values { kind: "abm".to_owned(), entries }, 2, rates).expect("it is ABM")
+    let (saturation_bytes, interval) = (28_000, Time::from_us(80));
+    let is_measured = rule == "abm";
+    let settings = Settings { alphas: alphas.to_vec(), saturation_bytes, interval, is_measured };
+    Abm::build(&ByQueues { settings, queues: 2 }, vec![Rate::from_gbps(10); ports])
 }
 
 /// Sends packets of 1500 B at so many Gb/s into a queue of a port, from and until these times.

@@ -1,13 +1,13 @@
 //! Flow control at a port of parts: the buffer that goes with it, and which other parts do.
 
-use super::reverie;
-use crate::queue::flow_control::{CBFC, CLASSES, PFC};
-use crate::queue::shared_buffer::{BUFFER, MMU, SHARES, check_settings, pfc, written_as};
-use crate::queue::{aqm, scheduler};
-use crate::spec::{Complaint, Component, Param, Value, Values, anything};
+use super::Parts;
+use super::buffer::{Read, Room};
+use crate::queue::flow_control::{CLASSES, Specification as FlowControl};
+use crate::queue::scheduler::Specification;
+use crate::queue::shared_buffer::{BUFFER, MMU, SHARES, Shares};
+use crate::spec::{Complaint, Component, Param, Registered, Value, Values, anything};
 
-/// The buffer of a switch with priority flow control.
-pub(super) const INGRESS: Component = Component {
+const COMPONENT: Component = Component {
     section: "buffer",
     kind: "ingress",
     doc: "A buffer that all ports of a switch share, charged by the link that a packet came by and its class. With flow_control = \"pfc\" a lossless class of a link that uses too much of it is paused at the far end; headroom holds what arrives until then. Hosts' ports do not use it.",
@@ -16,77 +16,76 @@ pub(super) const INGRESS: Component = Component {
     check: anything,
 };
 
-/// Whether a buffer counts by which link packets came, so that links can be paused.
-pub(in crate::queue) fn is_charged(buffer: &Values) -> bool {
-    [INGRESS.kind, reverie::COMPONENT.kind].contains(&buffer.kind.as_str())
-}
+/// The buffer of a switch with priority flow control.
+pub(super) const INGRESS: Registered<Read> = Registered {
+    component: COMPONENT,
+    factory: |values| Room::charged(Shares::of(values, values.bytes("size"))),
+};
 
 /// Flow control needs a buffer that goes with it, and queues that one class can be kept back in; and nothing may drop what
-/// it keeps.
-pub(super) fn check(values: &Values) -> Result<(), Complaint> {
-    let [scheduler, aqm, buffer, flow_control] =
-        ["scheduler", "aqm", "buffer", "flow_control"].map(|key| values.component(key));
-    if flow_control.kind == CBFC.kind {
-        check_buffer_of_links(&buffer)?;
-        return check_classes(&scheduler, &flow_control);
-    }
-    match (flow_control.kind == PFC.kind, is_charged(&buffer)) {
-        (false, false) => return Ok(()),
-        (true, false) => {
+/// it keeps. The parts are called so.
+pub(super) fn check(parts: &Parts, names: [&str; 3], values: &Values) -> Result<(), Complaint> {
+    let [of_scheduler, of_aqm, of_buffer] = names;
+    let flow_control = values.component("flow_control");
+    let is_charged = parts.buffer.shares.is_some();
+    match (parts.flow_control, is_charged) {
+        (FlowControl::Credit(_), _) => {
+            check_buffer_of_links(parts, of_buffer)?;
+            return check_classes(&parts.scheduler, of_scheduler, &flow_control);
+        }
+        (FlowControl::None, false) => return Ok(()),
+        (FlowControl::Pauses(_), false) => {
             let message = format!(
-                "\"pfc\" pauses links by what they have in a switch's buffer, and {:?} does not count that; write buffer = \
-                 \"ingress\" or \"reverie\", or leave flow_control out",
-                buffer.kind
+                "\"pfc\" pauses links by what they have in a switch's buffer, and {of_buffer:?} does not count that; write \
+                 buffer = \"ingress\" or \"reverie\", or leave flow_control out"
             );
             return Err(Complaint::new("buffer", message));
         }
-        (false, true) => {
+        (FlowControl::None, true) => {
             let message = format!(
-                "{:?} is shared out by pausing links; write flow_control = \"pfc\", too, or buffer = \"pool\"",
-                buffer.kind
+                "{of_buffer:?} is shared out by pausing links; write flow_control = \"pfc\", too, or buffer = \"pool\""
             );
             return Err(Complaint::new("buffer", message));
         }
-        (true, true) => {}
+        (FlowControl::Pauses(_), true) => {}
     }
-    check_classes(&scheduler, &flow_control)?;
-    if aqm::drops(&aqm) {
+    check_classes(&parts.scheduler, of_scheduler, &flow_control)?;
+    if parts.aqm.drops {
         let message = format!(
-            "{:?} drops packets for which there is room, and \"pfc\" is there to lose none; write aqm = \"threshold\", \
-             \"red\" or \"sojourn\", which mark, or leave flow_control out",
-            aqm.kind
+            "{of_aqm:?} drops packets for which there is room, and \"pfc\" is there to lose none; write aqm = \"threshold\", \
+             \"red\" or \"sojourn\", which mark, or leave flow_control out"
         );
         return Err(Complaint::new("aqm", message));
     }
-    let Some(settings) = pfc(values) else { return Ok(()) };
-    check_settings(&settings)
-        .map_err(|complaint| Complaint { key: written_as(values, &complaint.key), ..complaint })
+    parts.pfc().map_or(Ok(()), |pfc| pfc.check())
 }
 
 /// Each link has buffer of its own for what has credit.
-fn check_buffer_of_links(buffer: &Values) -> Result<(), Complaint> {
-    if buffer.kind == "private" {
+fn check_buffer_of_links(parts: &Parts, of_buffer: &str) -> Result<(), Complaint> {
+    if parts.buffer.shares.is_none() && parts.buffer.pool.is_none() {
         return Ok(());
     }
     let message = format!(
-        "with flow_control = \"cbfc\" each link has buffer of its own for its lossless classes, and {:?} is shared; write \
-         buffer = \"private\", for what needs no credit",
-        buffer.kind
+        "with flow_control = \"cbfc\" each link has buffer of its own for its lossless classes, and {of_buffer:?} is shared; \
+         write buffer = \"private\", for what needs no credit"
     );
     Err(Complaint::new("buffer", message))
 }
 
 /// A queue of the scheduler must have classes of its own, all of those that flow control names.
-fn check_classes(scheduler: &Values, flow_control: &Values) -> Result<(), Complaint> {
+fn check_classes(
+    scheduler: &Specification,
+    of_scheduler: &str,
+    flow_control: &Values,
+) -> Result<(), Complaint> {
     let name = &flow_control.kind;
-    let Some(classes) = scheduler::classes(scheduler) else {
-        if scheduler::is_fifo(scheduler) {
+    let Some(classes) = scheduler.classes else {
+        if scheduler.is_fifo {
             return Ok(());
         }
         let message = format!(
-            "{name:?} holds traffic classes back, and {:?} mixes them in its queues; write scheduler = \"strict\", \
-             \"dwrr\", or \"fifo\", which waits while any class must",
-            scheduler.kind
+            "{name:?} holds traffic classes back, and {of_scheduler:?} mixes them in its queues; write scheduler = \
+             \"strict\", \"dwrr\", or \"fifo\", which waits while any class must"
         );
         return Err(Complaint::new("scheduler", message));
     };
@@ -101,8 +100,8 @@ fn check_classes(scheduler: &Values, flow_control: &Values) -> Result<(), Compla
     match lossless.iter().find(|class| class.as_count() >= classes) {
         Some(Value::Count(class)) => {
             let message = format!(
-                "there is no class {class}: scheduler = {:?} has {classes}, 0 to {}; write one of these, or give it more",
-                scheduler.kind,
+                "there is no class {class}: scheduler = {of_scheduler:?} has {classes}, 0 to {}; write one of these, or give \
+                 it more",
                 classes - 1
             );
             Err(Complaint::new("flow_control.lossless", message))

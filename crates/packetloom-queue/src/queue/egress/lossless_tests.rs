@@ -3,37 +3,43 @@
 use super::*;
 use crate::link_message::{LinkMessage, PauseOrigin};
 use crate::packet::{Kind as PacketKind, Packet};
-use crate::queue::Buffer;
 use crate::queue::testing::TestBuffer;
+use crate::queue::{Admission, Pauses};
 use crate::random::{Purpose, Stream};
+use crate::spec::Value;
 use crate::units::Time;
 
-fn component(kind: &str, entries: &[(&str, Value)]) -> Value {
+fn values(kind: &str, entries: &[(&str, Value)]) -> Values {
     let entries = entries.iter().map(|(key, value)| ((*key).to_owned(), value.clone())).collect();
-    Value::Component(Values { kind: kind.to_owned(), entries })
+    Values { kind: kind.to_owned(), entries }
 }
 
-fn strict() -> Value {
-    component("strict", &[("classes", Value::Count(8))])
+fn strict() -> Values {
+    values("strict", &[("classes", Value::Count(8))])
 }
 
-fn dwrr(weights: &[u64], strict: u64) -> Value {
+fn fifo() -> Values {
+    values("fifo", &[])
+}
+
+fn dwrr(weights: &[u64], strict: u64) -> Values {
     let weights = Value::List(weights.iter().map(|&weight| Value::Count(weight)).collect());
-    component(
+    values(
         "dwrr",
         &[("weights", weights), ("strict", Value::Count(strict)), ("quantum", Value::Bytes(1_500))],
     )
 }
 
-fn port(scheduler: Value) -> TestBuffer<u32> {
-    let parts = [
-        ("scheduler", scheduler),
-        ("aqm", component("none", &[])),
-        ("buffer", component("ingress", &[])),
-        ("flow_control", component("pfc", &[])),
-    ];
-    let entries = parts.map(|(key, part)| (key.to_owned(), part)).into();
-    TestBuffer::new(Buffer::build(&Values { kind: "egress".to_owned(), entries }))
+fn port(scheduler: Values) -> TestBuffer<u32> {
+    let pauses = Pauses { lossless: 1 << 3, frame_bytes: 64, lasts: None, run_out: false, watchdog: None };
+    let parts = Parts {
+        scheduler: scheduler::Specification::of(&scheduler),
+        aqm: aqm::Specification::of(&values("none", &[])),
+        buffer: Room { own: Admission::UNLIMITED, shares: None, pool: None },
+        flow_control: FlowControl::Pauses(pauses),
+    };
+    let Built::Held(buffer) = parts.build() else { panic!("it is held") };
+    TestBuffer::new(buffer)
 }
 
 fn stream() -> Stream {
@@ -81,7 +87,7 @@ fn a_paused_class_waits_until_it_is_resumed_and_the_others_go() {
 /// A queue that holds several classes waits for each of them, as a port without classes does.
 #[test]
 fn a_queue_waits_while_one_of_its_classes_is_paused() {
-    let mut port = port(component("fifo", &[]));
+    let mut port = port(fifo());
     for class in [0, 3, 0] {
         port.put(packet(class, 0), 0, &mut stream());
     }
@@ -139,7 +145,7 @@ fn the_others_share_by_weight_and_nothing_is_saved_up() {
 /// The watchdog takes out what is of its class, in a queue of several, too, and the rest keeps its order.
 #[test]
 fn what_is_given_up_is_of_its_class() {
-    let mut port = port(component("fifo", &[]));
+    let mut port = port(fifo());
     for (header, class) in (0..).zip([3, 4, 3, 4, 0]) {
         port.put(packet(class, header), 0, &mut stream());
     }

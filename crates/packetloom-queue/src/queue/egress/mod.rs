@@ -11,16 +11,17 @@ mod reverie;
 #[cfg(test)]
 mod tests;
 
-use super::admission::{never_drops_first, never_marks};
-use super::flow_control::{CBFC, PFC, credit};
-use super::{Buffer, Built, LARGEST_BUFFER, Queue, Traits, aqm, has_room, limit, scheduler};
-use crate::spec::{Complaint, Component, Kind, Registered, Value, Values, param};
+use super::admission::{Limit, Marking};
+use super::flow_control::Specification as FlowControl;
+use super::scheduler::Scheduler;
+use super::specification::{self, Bound, Making};
+use super::{Buffer, Built, LARGEST_BUFFER, Pfc, Specification, Traits, aqm, flow_control, scheduler};
+use crate::spec::{Complaint, Component, Kind, Registered, Values, param};
 pub use abm::Abm;
+pub(super) use abm::ByQueues;
 pub use buffer::COMPONENTS as BUFFER_COMPONENTS;
-pub(super) use buffer::pool;
-pub(super) use lossless::is_charged;
+use buffer::Room;
 pub use pipeline::Egress;
-pub(super) use reverie::{COMPONENT as REVERIE, fixed};
 
 const COMPONENT: Component = Component {
     section: "queue",
@@ -49,120 +50,116 @@ const COMPONENT: Component = Component {
 };
 
 /// The queue.
-pub const QUEUE: Registered<Queue> = Registered {
-    component: COMPONENT,
-    factory: Queue {
-        most_bytes: |values, packet_bytes| match by_credit(values) {
-            // Bounded by the credit of all links of a switch, which no single port knows.
-            true => Some(LARGEST_BUFFER),
-            false => buffer::most_bytes(&values.component("buffer"), packet_bytes),
-        },
-        is_sized_by_design: |values| {
-            is_lossless(values) || scheduler::traits(&values.component("scheduler")).shortest_first
-        },
-        marks: |values| aqm::marks(&values.component("aqm")),
-        drops_unscheduled: |values| values.component("aqm").kind == aqm::SELECTIVE,
-        weighs: |values| scheduler::weighs(&values.component("scheduler")),
-        classes: |values| scheduler::classes(&values.component("scheduler")),
-        levels: |values| scheduler::levels(&values.component("scheduler")),
-        traits,
-        check: check_room,
-        ..Queue::new(build)
-    },
-};
+pub const QUEUE: Registered<Making> =
+    Registered { component: COMPONENT, factory: Making::new(|values| Parts::of(values).specify(values)) };
 
-/// Whether classes can be paused.
-fn pauses(values: &Values) -> bool {
-    values.component("flow_control").kind == PFC.kind
+/// The parts of a port.
+#[derive(Clone, Debug)]
+pub(super) struct Parts {
+    scheduler: scheduler::Specification,
+    aqm: aqm::Specification,
+    buffer: Room,
+    flow_control: flow_control::Specification,
 }
 
-/// Whether the far end gives credit.
-fn by_credit(values: &Values) -> bool {
-    values.component("flow_control").kind == CBFC.kind
-}
-
-/// Whether flow control keeps some classes from losing packets.
-fn is_lossless(values: &Values) -> bool {
-    pauses(values) || by_credit(values)
-}
-
-fn traits(values: &Values) -> Traits {
-    let shares_buffer = pauses(values) || buffer::pool(&values.component("buffer")).is_some();
-    let drops_early = aqm::drops(&values.component("aqm"));
-    Traits { shares_buffer, drops_early, ..scheduler::traits(&values.component("scheduler")) }
-}
-
-/// Of the same parts as a queue with a name it is that queue: what is first in, first out, and judged on arrival alone,
-/// need not be held; and the orders of pFabric and of fair queueing in a buffer of their own have queues of their own.
-fn build(values: &Values) -> Built {
-    if is_lossless(values) {
-        return Built::Held(Buffer::Egress(Box::new(Egress::build(values))));
-    }
-    let [scheduler, aqm, buffer] = ["scheduler", "aqm", "buffer"].map(|key| values.component(key));
-    let admission = aqm::admission(&aqm, &buffer);
-    let capacity_bytes = match (buffer::pool(&buffer), buffer.get("capacity")) {
-        (None, Value::Bytes(bytes)) => Some(*bytes),
-        _ => None,
-    };
-    match (admission, capacity_bytes) {
-        (Some(admission), _) if scheduler::is_fifo(&scheduler) && !buffer::goes_by_queues(&buffer) => {
-            Built::Fifo(admission)
+impl Parts {
+    /// Those that a scenario names.
+    fn of(values: &Values) -> Parts {
+        Parts {
+            scheduler: scheduler::Specification::of(&values.component("scheduler")),
+            aqm: aqm::Specification::of(&values.component("aqm")),
+            buffer: Room::of(&values.component("buffer")),
+            flow_control: flow_control::Specification::of(&values.component("flow_control")),
         }
-        (_, Some(bytes)) if aqm.kind == aqm::NONE => match scheduler::alone(&scheduler, bytes) {
-            Some(queue) => Built::Held(queue),
-            None => Built::Held(Buffer::Egress(Box::new(Egress::build(values)))),
-        },
-        _ => Built::Held(Buffer::Egress(Box::new(Egress::build(values)))),
+    }
+
+    /// Whether flow control keeps some classes from losing packets.
+    fn is_lossless(&self) -> bool {
+        !matches!(self.flow_control, FlowControl::None)
+    }
+
+    /// Its buffer that is charged to links, and its pauses, if it has both.
+    fn pfc(&self) -> Option<Pfc> {
+        match (self.buffer.shares, self.flow_control) {
+            (Some(shares), FlowControl::Pauses(pauses)) => Some(Pfc::of_parts(shares, pauses)),
+            _ => None,
+        }
+    }
+
+    /// Of the same parts as a queue with a name it is that queue: what is first in, first out, and judged on arrival
+    /// alone, need not be held; and the orders of pFabric and of fair queueing in a buffer of their own have queues of
+    /// their own.
+    fn build(&self) -> Built {
+        let (is_alone, own) = (!self.is_lossless(), self.buffer.own);
+        let same = match self.aqm.on_arrival {
+            Some(marking) if is_alone && self.scheduler.is_fifo && self.buffer.by_queues().is_none() => {
+                return Built::Fifo(own.marking(marking));
+            }
+            Some(Marking::Never) if is_alone && self.buffer.pool.is_none() => match own.capacity() {
+                Limit::Bytes(bytes) => self.scheduler.empty.alone(bytes),
+                _ => None,
+            },
+            _ => None,
+        };
+        Built::Held(same.unwrap_or_else(|| Buffer::Egress(Box::new(Egress::build(self)))))
+    }
+
+    fn specify(&self, values: &Values) -> Specification {
+        let Parts { scheduler, aqm, buffer, flow_control } = self;
+        let (pfc, credit) = match flow_control {
+            FlowControl::Credit(credit) => (None, Some(*credit)),
+            _ => (self.pfc(), None),
+        };
+        let thresholds: Vec<_> = aqm.thresholds.iter().map(|threshold| threshold.within("aqm")).collect();
+        let rooms = buffer.rooms().into_iter();
+        Specification {
+            // What has credit is bounded by that of all links of a switch, which no single port knows.
+            bounds: match credit {
+                Some(_) => vec![Bound::bytes(LARGEST_BUFFER)],
+                None => buffer.bound().into_iter().collect(),
+            },
+            rooms: rooms.map(|(key, most)| specification::Room::new(key, most, thresholds.clone())).collect(),
+            is_sized_by_design: self.is_lossless() || scheduler.traits.shortest_first,
+            marks: aqm.marks,
+            drops_unscheduled: aqm.drops_unscheduled,
+            weighs: scheduler.weighs,
+            classes: scheduler.classes,
+            levels: scheduler.levels,
+            traits: Traits {
+                shares_buffer: pfc.is_some() || buffer.pool.is_some(),
+                drops_early: aqm.drops,
+                ..scheduler.traits
+            },
+            pool: buffer.pool_of(scheduler),
+            pfc,
+            credit,
+            ..Specification::new(values, self.build())
+        }
     }
 }
 
 fn check(values: &Values) -> Result<(), Complaint> {
-    lossless::check(values)?;
-    let (scheduler, buffer) = (values.component("scheduler"), values.component("buffer"));
-    if scheduler::evicts(&scheduler) && buffer.text("admits") != "what-fits" {
+    let parts = Parts::of(values);
+    let names = ["scheduler", "aqm", "buffer"].map(|key| values.component(key).kind);
+    let [of_scheduler, of_aqm, of_buffer] = &names;
+    lossless::check(&parts, [of_scheduler, of_aqm, of_buffer], values)?;
+    if parts.scheduler.evicts && values.component("buffer").text("admits") != "what-fits" {
         let message = format!(
-            "with scheduler = {:?} any packet joins, and what is to go first is dropped; leave this out",
-            scheduler.kind
+            "with scheduler = {of_scheduler:?} any packet joins, and what is to go first is dropped; leave this out"
         );
         return Err(Complaint::new("buffer.admits", message));
     }
-    if buffer::goes_by_queues(&buffer) && scheduler::queues(&scheduler).is_none() {
+    if parts.buffer.by_queues().is_some() && parts.scheduler.queues.is_none() {
         let message = format!(
-            "{:?} divides the buffer among classes, and scheduler = {:?} has none; write scheduler = \"strict\", \"dwrr\", \"dual-queue\" or \"fifo\", or buffer = \"pool\"",
-            buffer.kind, scheduler.kind
+            "{of_buffer:?} divides the buffer among classes, and scheduler = {of_scheduler:?} has none; write scheduler = \"strict\", \"dwrr\", \"dual-queue\" or \"fifo\", or buffer = \"pool\""
         );
         return Err(Complaint::new("buffer", message));
     }
-    let aqm = values.component("aqm");
-    if aqm::couples(&aqm) && !scheduler::is_dual(&scheduler) {
+    if parts.aqm.couples && !parts.scheduler.is_dual {
         let message = format!(
-            "{:?} couples the two queues of scheduler = \"dual-queue\", and there is {:?}; write that scheduler, or another aqm",
-            aqm.kind, scheduler.kind
+            "{of_aqm:?} couples the two queues of scheduler = \"dual-queue\", and there is {of_scheduler:?}; write that scheduler, or another aqm"
         );
         return Err(Complaint::new("aqm", message));
-    }
-    Ok(())
-}
-
-fn check_room(values: &Values, packet_bytes: u64) -> Result<(), Complaint> {
-    let (aqm, buffer) = (values.component("aqm"), values.component("buffer"));
-    let within = |part: &str, complaint: Complaint| Complaint {
-        key: format!("{part}.{}", complaint.key),
-        ..complaint
-    };
-    for key in ["capacity", "size"].into_iter().filter(|key| buffer.entries.contains_key(*key)) {
-        has_room(&buffer, key, packet_bytes).map_err(|complaint| within("buffer", complaint))?;
-        let most = limit(&buffer, key, packet_bytes);
-        never_marks(&aqm, most, &format!("buffer.{key}"), packet_bytes)
-            .map_or(Ok(()), |complaint| Err(within("aqm", complaint)))?;
-        if aqm.kind == aqm::SELECTIVE {
-            never_drops_first(&aqm, "drop_above", most, packet_bytes)
-                .map_err(|complaint| within("aqm", complaint))?;
-        }
-    }
-    if by_credit(values) {
-        credit::check_size(&values.component("flow_control"), packet_bytes)
-            .map_err(|complaint| within("flow_control", complaint))?;
     }
     Ok(())
 }

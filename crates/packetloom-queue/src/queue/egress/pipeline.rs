@@ -1,14 +1,13 @@
 //! The way of a packet through a port of parts.
 
-use super::buffer;
+use super::Parts;
 use crate::link_message::LinkMessage;
 use crate::packet::{Kind, Packet};
 use crate::packets::{PacketId, Packets};
-use crate::queue::aqm::{self, AnyAqm, Aqm, Look, Waiting};
+use crate::queue::aqm::{AnyAqm, Aqm, Look, Waiting};
 use crate::queue::flow_control::{FlowControl, Gates, PausedClasses, class_in};
-use crate::queue::scheduler::{self, AnyScheduler, Scheduler};
+use crate::queue::scheduler::{AnyScheduler, Scheduler};
 use crate::queue::{Admission, Departure, Env, Holds, Joined, Occupancy, Opening, Site, Verdict};
-use crate::spec::Values;
 use crate::units::Time;
 
 /// A port's packets, and what decides about them.
@@ -46,21 +45,21 @@ impl<H: Copy + Default> Waiting for Port<'_, H> {
 
 impl Egress {
     /// An empty port.
-    pub fn build(values: &Values) -> Egress {
-        let queues = scheduler::queues(&values.component("scheduler"));
+    pub(super) fn build(parts: &Parts) -> Egress {
+        let Parts { scheduler, aqm, buffer, flow_control } = parts;
+        let queues = scheduler.queues;
         Egress {
-            scheduler: AnyScheduler::build(&values.component("scheduler")),
-            fresh: AnyAqm::build(&values.component("aqm")),
+            scheduler: scheduler.empty.clone(),
+            fresh: aqm.fresh.clone(),
             aqms: Vec::new(),
-            couples: aqm::couples(&values.component("aqm")),
-            evicts: scheduler::evicts(&values.component("scheduler")),
-            sent_bytes: match queues {
-                Some(queues) if buffer::goes_by_queues(&values.component("buffer")) => vec![0; queues],
+            couples: aqm.couples,
+            evicts: scheduler.evicts,
+            sent_bytes: match (queues, buffer.by_queues()) {
+                (Some(queues), Some(_)) => vec![0; queues],
                 _ => Vec::new(),
             },
-            room: buffer::admission(&values.component("buffer")),
-            flow_control: queues
-                .and_then(|queues| FlowControl::build(&values.component("flow_control"), queues)),
+            room: buffer.own,
+            flow_control: queues.and_then(|queues| FlowControl::build(flow_control, queues)),
         }
     }
 

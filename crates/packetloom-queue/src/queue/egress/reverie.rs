@@ -1,11 +1,10 @@
 //! Reverie's buffer, as a part of a port: what it is made of is in `shared_buffer/filters.rs`.
 
-use super::buffer::SIZE;
-use crate::queue::shared_buffer::{HEADROOM, UNSAFE_HEADROOM};
-use crate::spec::{Complaint, Component, Kind, Param, Value, Values, param};
+use super::buffer::{Read, Room, SIZE};
+use crate::queue::shared_buffer::{Filter, HEADROOM, Shares, Sharing, UNSAFE_HEADROOM};
+use crate::spec::{Complaint, Component, Kind, Param, Registered, Values, param};
 
-/// The buffer.
-pub(in crate::queue) const COMPONENT: Component = Component {
+const COMPONENT: Component = Component {
     section: "buffer",
     kind: "reverie",
     doc: "A pool that all ports of a switch share, lossless classes (flow_control = \"pfc\") and others alike, beside headroom. A low-pass filter of what a queue holds may rise to alpha times what is free, divided by how many queues of its class are congested. A lossless class of a link above that is paused and goes into headroom; others are dropped, port by port. Hosts' ports do not use it.",
@@ -42,6 +41,10 @@ pub(in crate::queue) const COMPONENT: Component = Component {
     check,
 };
 
+/// The buffer.
+pub(super) const BUFFER: Registered<Read> =
+    Registered { component: COMPONENT, factory: |values| Room::charged(shares(values)) };
+
 fn check(values: &Values) -> Result<(), Complaint> {
     match values.bytes("saturation") {
         0 => Err(Complaint::new("saturation", "write a size above zero")),
@@ -49,14 +52,23 @@ fn check(values: &Values) -> Result<(), Complaint> {
     }
 }
 
-/// What "shared-buffer" has beside these, as they are in Reverie.
-pub(in crate::queue) fn fixed() -> [(&'static str, Value); 6] {
-    [
-        ("mmu", Value::Text(COMPONENT.kind.to_owned())),
-        ("reserve", Value::Bytes(0)),
-        ("alpha_by_rate", Value::Flag(false)),
-        ("pause_above", Value::Absent),
-        ("egress_alpha", Value::Absent),
-        ("egress_limits", Value::Text("lossy".to_owned())),
-    ]
+/// What links may have of it.
+fn shares(values: &Values) -> Shares {
+    let alpha = values.number("alpha");
+    let filter =
+        Filter { gamma: values.number("gamma"), alpha, saturation_bytes: values.bytes("saturation") };
+    Shares {
+        sharing: Sharing::Filters,
+        filter: Some(filter),
+        buffer_bytes: values.bytes("size"),
+        reserve_bytes: Some(0),
+        headroom_bytes: values.optional_bytes("headroom"),
+        unsafe_headroom: values.flag("unsafe_headroom"),
+        alpha: Some(alpha),
+        alpha_by_rate: Some(false),
+        pause_above_bytes: None,
+        egress_alpha: None,
+        limits_all: false,
+        resume_offset_bytes: Some(values.bytes("resume_offset")),
+    }
 }

@@ -5,6 +5,7 @@ use crate::packet::{Ecn, Kind as PacketKind, Packet};
 use crate::queue::testing::TestBuffer;
 use crate::queue::{Counts, Holds, Occupancy, Site};
 use crate::random::{Purpose, Stream};
+use crate::spec::Value;
 use crate::units::{Rate, Time};
 
 fn component(kind: &str, entries: &[(&str, Value)]) -> Values {
@@ -95,10 +96,13 @@ fn parts_of_a_named_queue_make_that_queue() {
     let ties = component("pfabric", &[("ties", Value::Text("random".to_owned()))]);
     let threshold = |judges: &str, by_rate: bool| {
         let (judges, by_rate) = (Value::Text(judges.to_owned()), Value::Flag(by_rate));
-        let entries = [("mark_above", Value::Bytes(20_000)), ("judges", judges), ("by_rate", by_rate)];
+        let between = ("mark_between_switches", Value::Absent);
+        let entries =
+            [("mark_above", Value::Bytes(20_000)), between, ("judges", judges), ("by_rate", by_rate)];
         component("threshold", &entries)
     };
-    let built = |scheduler, aqm, room| format!("{:?}", Built::of(&egress(scheduler, aqm, room)));
+    let built =
+        |scheduler, aqm, room| format!("{:?}", Specification::of(&egress(scheduler, aqm, room)).build());
     assert!(built(fifo(), none(), room()).starts_with("Fifo(Admission"));
     let marking = built(fifo(), threshold("arrivals", false), room());
     assert!(marking.contains("Bytes(30000)") && marking.contains("Above(Bytes(20000))"), "{marking}");
@@ -290,7 +294,9 @@ fn departures_are_marked_by_what_is_left() {
         [("arrivals", [false, false, false, true]), ("departures", [true, false, false, false])]
     {
         let judges_at = ("judges", Value::Text(judges.to_owned()));
-        let entries = [("mark_above", Value::Bytes(4_000)), judges_at, ("by_rate", Value::Flag(false))];
+        let between = ("mark_between_switches", Value::Absent);
+        let entries =
+            [("mark_above", Value::Bytes(4_000)), between, judges_at, ("by_rate", Value::Flag(false))];
         let threshold = component("threshold", &entries);
         let mut queue = buffer(&egress(dwrr(&[1, 1], 0), threshold, private(Value::Absent)));
         (0..4).for_each(|_| _ = queue.put(Packet { ecn: Ecn::Ect0, ..packet(0, 0, 1_500) }, 0, &mut random));

@@ -1,13 +1,13 @@
 //! Credit-based flow control at a port of parts: a queue of its scheduler waits while its first packet has no credit.
 
-use super::credit::{self, Ledger, UEC};
-use super::{CLASSES, Gates, charged_class};
+use super::credit::{self, Credit, Ledger, UEC};
+use super::{CLASSES, Gates, Read, Specification, charged_class};
 use crate::narrow::narrow;
 use crate::packet::Packet;
 use crate::queue::Occupancy;
-use crate::spec::{Component, Values};
+use crate::spec::{Component, Registered};
 
-pub(in crate::queue) const COMPONENT: Component = Component {
+const COMPONENT: Component = Component {
     section: "flow_control",
     kind: "cbfc",
     doc: "Credit-based flow control: a queue of the scheduler sends data of a lossless class only as far as the switch at the far end has given it credit. No packet of these classes is lost: neither the buffer, which is for the others, nor the AQM drops it.",
@@ -15,6 +15,10 @@ pub(in crate::queue) const COMPONENT: Component = Component {
     params: &[credit::PARAMS],
     check: credit::check,
 };
+
+/// The flow control.
+pub(super) const FLOW_CONTROL: Registered<Read> =
+    Registered { component: COMPONENT, factory: |values| Specification::Credit(Credit::of_parts(values)) };
 
 /// What the first packet of a queue takes.
 #[derive(Clone, Copy, Debug, Default)]
@@ -34,9 +38,9 @@ pub(super) struct Credits {
 }
 
 impl Credits {
-    pub(super) fn of(values: &Values) -> Credits {
+    pub(super) fn of(credit: &Credit) -> Credits {
         let charged = Occupancy::default();
-        Credits { ledger: Ledger::of(values), heads: [Head::default(); CLASSES], charged }
+        Credits { ledger: Ledger::of(credit), heads: [Head::default(); CLASSES], charged }
     }
 
     /// What waits that needs credit.

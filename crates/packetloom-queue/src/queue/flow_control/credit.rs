@@ -3,10 +3,12 @@
 
 use super::{CLASSES, charged_class, class_in};
 use crate::link_message::LinkMessage;
+use crate::narrow::narrow;
 use crate::packet::Packet;
-use crate::queue::Site;
-use crate::queue::shared_buffer::{CARRIES, LARGEST_BUFFER, lossless, numbers};
+use crate::queue::shared_buffer::{CARRIES, LARGEST_BUFFER, check_lossless, lossless};
+use crate::queue::{Site, Specification};
 use crate::spec::{Complaint, Kind, Param, Values, param};
+use crate::topology::{Link, Topology};
 
 pub(in crate::queue) const UEC: &str = "Ultra Ethernet specification 1.0, §5.2";
 
@@ -57,13 +59,8 @@ pub(in crate::queue) fn check(values: &Values) -> Result<(), Complaint> {
         return Err(Complaint::new("update_spacing", "write 1048576B at most"));
     }
     check_bytes(values, "credits")?;
-    let classes = numbers(values);
-    if let Some(class) = classes.iter().find(|class| **class >= CLASSES as u64) {
-        let message =
-            format!("there is no class {class}; write classes from 1 to 7: class 0 needs no credit");
-        return Err(Complaint::new("lossless", message));
-    }
-    if classes.is_empty() {
+    check_lossless(values, "class 0 needs no credit")?;
+    if values.list("lossless").is_empty() {
         return Err(Complaint::new(
             "lossless",
             "is empty; write a class such as [3], or no flow control by credits",
@@ -80,25 +77,103 @@ pub(in crate::queue) fn check_bytes(values: &Values, key: &str) -> Result<(), Co
     Ok(())
 }
 
-/// A full packet must be worth no more credits than can be counted, and than there are.
-pub(in crate::queue) fn check_size(values: &Values, packet_bytes: u64) -> Result<(), Complaint> {
-    let charge = Charge::of(values);
-    let takes = charge.credits(packet_bytes) * charge.credit_bytes;
-    if takes > u64::from(u16::MAX) {
-        let message = format!("a packet of {packet_bytes} B would take {takes} B; write less");
-        return Err(Complaint::new("credit_size", message));
+/// What a queue says of credit, or its flow control.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Credit {
+    /// What packets take of it.
+    pub charge: Charge,
+    /// The buffer of each lossless class of a link.
+    pub bytes: u64,
+    /// The size of the updates that switches send.
+    pub update_bytes: u64,
+    /// How far apart the updates of a class are on a link, in its bytes.
+    pub spacing_bytes: u64,
+    /// Whether its flow control says so.
+    is_of_parts: bool,
+}
+
+impl Credit {
+    /// Of a queue's own values.
+    pub(in crate::queue) fn of(values: &Values) -> Credit {
+        Credit {
+            charge: Charge {
+                lossless: lossless(values),
+                credit_bytes: values.bytes("credit_size"),
+                overhead_bytes: values.bytes("packet_overhead"),
+            },
+            bytes: values.bytes("credits"),
+            update_bytes: values.bytes("update"),
+            spacing_bytes: values.bytes("update_spacing"),
+            is_of_parts: false,
+        }
     }
-    if takes > values.bytes("credits") {
-        let message = format!(
-            "is less than the {takes} B that a packet of {packet_bytes} B takes: nothing could ever be sent"
-        );
-        return Err(Complaint::new("credits", message));
+
+    /// Of its flow control's.
+    pub(in crate::queue) fn of_parts(values: &Values) -> Credit {
+        Credit { is_of_parts: true, ..Credit::of(values) }
     }
-    Ok(())
+
+    fn complaint(&self, key: &str, message: String) -> Complaint {
+        let part = if self.is_of_parts { "flow_control." } else { "" };
+        Complaint::new(&format!("{part}{key}"), message)
+    }
+
+    /// A full packet must be worth no more credits than can be counted, and than there are.
+    pub(in crate::queue) fn check_size(&self, packet_bytes: u64) -> Result<(), Complaint> {
+        let takes = self.charge.credits(packet_bytes) * self.charge.credit_bytes;
+        if takes > u64::from(u16::MAX) {
+            let message = format!("a packet of {packet_bytes} B would take {takes} B; write less");
+            return Err(self.complaint("credit_size", message));
+        }
+        if takes > self.bytes {
+            let message = format!(
+                "is less than the {takes} B that a packet of {packet_bytes} B takes: nothing could ever be sent"
+            );
+            return Err(self.complaint("credits", message));
+        }
+        Ok(())
+    }
+
+    /// What keeps links from being full, in words: credit for less than they carry in a round trip of a full packet.
+    pub fn short_of_round_trip(&self, topology: &Topology, packet_bytes: u64) -> Option<String> {
+        let needed = |(number, link): (usize, &Link)| {
+            let back = &topology.links[topology.link_back(number)];
+            let takes = |link: &Link, bytes| topology.byte_time(link.rate).of(bytes + topology.framing_bytes);
+            let trip = link.latency
+                + back.latency
+                + takes(link, 2 * packet_bytes)
+                + takes(back, self.spacing_bytes.max(packet_bytes));
+            narrow::<u64>(
+                (u128::from(trip.as_ps()) * u128::from(link.rate.as_bps())).div_ceil(8_000_000_000_000),
+            )
+        };
+        let to_switches = topology.links.iter().enumerate().filter(|(_, link)| link.dst >= topology.hosts);
+        let most = to_switches.map(needed).max()?;
+        (self.bytes < most).then(|| {
+            format!(
+                "a link may have to wait for credit although nothing waits at its far end: credits is {} B, and up to \
+                 {most} B are on their way, or their credit is",
+                self.bytes
+            )
+        })
+    }
+}
+
+/// Hosts must take part.
+///
+/// # Errors
+/// Where that does not hold.
+pub fn check_nic(queue: &Specification, nic: &Specification) -> Result<(), Complaint> {
+    let counts = |one: &Specification| one.credit.map(|credit| Credit { is_of_parts: false, ..credit });
+    if counts(queue) == counts(nic) {
+        return Ok(());
+    }
+    let message = "hosts and switches count the same credits; leave nic out where switches have credit-based flow control";
+    Err(Complaint::new("scheme.nic", message))
 }
 
 /// What packets take of the far end's buffer.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Charge {
     /// The classes that are charged, a bit for each.
     lossless: u8,
@@ -107,15 +182,6 @@ pub struct Charge {
 }
 
 impl Charge {
-    /// From a queue that was read.
-    pub(in crate::queue) fn of(values: &Values) -> Charge {
-        Charge {
-            lossless: lossless(values),
-            credit_bytes: values.bytes("credit_size"),
-            overhead_bytes: values.bytes("packet_overhead"),
-        }
-    }
-
     fn credits(&self, size_bytes: u64) -> u64 {
         (size_bytes + self.overhead_bytes).div_ceil(self.credit_bytes)
     }
@@ -141,10 +207,10 @@ pub(in crate::queue) struct Ledger {
 
 impl Ledger {
     /// Of a port that needs no credit until it is placed.
-    pub(in crate::queue) fn of(values: &Values) -> Ledger {
+    pub(in crate::queue) fn of(credit: &Credit) -> Ledger {
         Ledger {
-            charge: Charge::of(values),
-            limit_bytes: values.bytes("credits"),
+            charge: credit.charge,
+            limit_bytes: credit.bytes,
             needs_credit: false,
             used_bytes: [0; CLASSES],
         }

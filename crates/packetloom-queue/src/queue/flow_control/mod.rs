@@ -8,30 +8,55 @@ mod paused;
 mod pfc;
 mod port;
 
-pub(super) use cbfc::COMPONENT as CBFC;
-
 pub use gates::Gates;
 pub use paused::{Pause, PauseRecord, PausedClasses};
-pub(super) use pfc::COMPONENT as PFC;
 pub(super) use port::FlowControl;
 
 use super::Departure;
+use super::shared_buffer::Pauses;
 use crate::narrow::narrow;
 use crate::packet::{Kind, Packet};
 use crate::packets::{PacketId, Packets};
-use crate::spec::{Component, anything};
+use crate::spec::{self, Component, Registered, Values, anything};
+use credit::Credit;
 
-const NONE: Component = Component {
-    section: "flow_control",
-    kind: "none",
-    doc: "No flow control: packets are sent as soon as the link is free.",
-    source: "packetloom",
-    params: &[],
-    check: anything,
+const NONE: Registered<Read> = Registered {
+    component: Component {
+        section: "flow_control",
+        kind: "none",
+        doc: "No flow control: packets are sent as soon as the link is free.",
+        source: "packetloom",
+        params: &[],
+        check: anything,
+    },
+    factory: |_| Specification::None,
 };
 
+const FLOW_CONTROLS: &[Registered<Read>] = &[NONE, pfc::FLOW_CONTROL, cbfc::FLOW_CONTROL];
+
 /// Every component of the section "flow_control".
-pub const COMPONENTS: &[Component] = &[NONE, PFC, CBFC];
+pub const COMPONENTS: &[Component] = &spec::components::<_, { FLOW_CONTROLS.len() }>(FLOW_CONTROLS);
+
+/// How flow control is read.
+type Read = fn(&Values) -> Specification;
+
+/// The flow control of a port, as a scenario specifies it.
+#[derive(Clone, Copy, Debug)]
+pub enum Specification {
+    /// None.
+    None,
+    /// Classes are paused.
+    Pauses(Pauses),
+    /// Lossless classes need credit.
+    Credit(Credit),
+}
+
+impl Specification {
+    /// From a component that was read.
+    pub fn of(values: &Values) -> Specification {
+        spec::factory(FLOW_CONTROLS, &values.kind)(values)
+    }
+}
 
 /// How many traffic classes there are, as in IEEE 802.1Q.
 pub const CLASSES: usize = 8;

@@ -1,15 +1,14 @@
 //! Flow control at a port of parts: what the far end of its link allows, what has to be said to it, and what it has to be
 //! notified of.
 
-use super::cbfc::{self, Credits};
-use super::{CLASSES, Gates, PausedClasses, class_in, departure, pfc};
+use super::cbfc::Credits;
+use super::{CLASSES, Gates, PausedClasses, Specification, class_in, departure};
 use crate::link_message::LinkMessage;
 use crate::narrow::narrow;
 use crate::packet::Packet;
 use crate::packets::{PacketId, Packets};
 use crate::queue::list::List;
 use crate::queue::{Departure, Occupancy, Site};
-use crate::spec::Values;
 use crate::units::Time;
 
 /// By what it goes.
@@ -36,11 +35,11 @@ pub struct FlowControl {
 
 impl FlowControl {
     /// That of a port whose scheduler has so many queues, if it has any.
-    pub fn build(values: &Values, queues: usize) -> Option<Box<FlowControl>> {
-        let rule = match &values.kind {
-            kind if kind == pfc::COMPONENT.kind => Rule::Pauses(PausedClasses::default()),
-            kind if kind == cbfc::COMPONENT.kind => Rule::Credits(Box::new(Credits::of(values))),
-            _ => return None,
+    pub fn build(specification: &Specification, queues: usize) -> Option<Box<FlowControl>> {
+        let rule = match specification {
+            Specification::None => return None,
+            Specification::Pauses(_) => Rule::Pauses(PausedClasses::default()),
+            Specification::Credit(credit) => Rule::Credits(Box::new(Credits::of(credit))),
         };
         let (messages, last) = (List::default(), None);
         Some(Box::new(FlowControl { rule, messages, last, gates: Gates::OPEN, queues }))

@@ -1,7 +1,7 @@
 //! The two queues of RFC 9332 (DualQ): L4S packets in one, all others in the other. Linux's weighted round robin between
 //! them (sch_dualpi2.c, `dequeue_packet`).
 
-use super::{AnyScheduler, Making, Scheduler};
+use super::{AnyScheduler, Read, Scheduler, Specification};
 use crate::narrow::narrow;
 use crate::packet::{Ecn, Kind as PacketKind};
 use crate::packets::{PacketId, Packets};
@@ -36,11 +36,12 @@ const COMPONENT: Component = Component {
 };
 
 /// The scheduler.
-pub const SCHEDULER: Registered<Making> = Registered {
+pub const SCHEDULER: Registered<Read> = Registered {
     component: COMPONENT,
-    factory: Making {
+    factory: |values| Specification {
+        queues: Some(2),
         is_dual: true,
-        ..Making::new(|values| AnyScheduler::DualQueue(DualQueue::build(values)), Traits::CLASSES)
+        ..Specification::new(AnyScheduler::DualQueue(DualQueue::build(values)), Traits::CLASSES)
     },
 };
 

@@ -1,6 +1,6 @@
 //! Deficit weighted round robin (Shreedhar and Varghese, SIGCOMM 1995), below some classes of strict priority or none.
 
-use super::{AnyScheduler, Making, Scheduler};
+use super::{AnyScheduler, Read, Scheduler, Specification};
 use crate::narrow::{exact, narrow};
 use crate::packets::{PacketId, Packets};
 use crate::queue::classes::MOST_CLASSES;
@@ -34,14 +34,13 @@ const COMPONENT: Component = Component {
 };
 
 /// The scheduler.
-pub const SCHEDULER: Registered<Making> = Registered {
-    component: COMPONENT,
-    factory: Making {
-        classes: |values| Some(count(values)),
-        levels: |values| values.count("strict") + 1,
-        ..Making::new(|values| AnyScheduler::Dwrr(Dwrr::build(values)), Traits::CLASSES)
-    },
-};
+pub const SCHEDULER: Registered<Read> = Registered { component: COMPONENT, factory: read };
+
+fn read(values: &Values) -> Specification {
+    let scheduler = AnyScheduler::Dwrr(Dwrr::build(values));
+    let levels = values.count("strict") + 1;
+    Specification { levels, ..Specification::new(scheduler, Traits::CLASSES).with_classes(count(values)) }
+}
 
 fn count(values: &Values) -> u64 {
     values.count("strict") + values.list("weights").len() as u64

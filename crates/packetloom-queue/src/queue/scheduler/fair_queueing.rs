@@ -1,7 +1,7 @@
 //! The flow queueing of FQ-CoDel (RFC 8290 §4): flows hashed to queues that share the link by deficit round robin, new
 //! ones before old ones; a full buffer is emptied from the head of the longest queue.
 
-use super::{AnyScheduler, Evicted, Making, Scheduler};
+use super::{AnyScheduler, Evicted, Read, Scheduler, Specification};
 use crate::narrow::{exact, narrow};
 use crate::packets::{PacketId, Packets};
 use crate::queue::flow_control::Gates;
@@ -35,11 +35,11 @@ const COMPONENT: Component = Component {
 };
 
 /// The scheduler.
-pub const SCHEDULER: Registered<Making> = Registered {
+pub const SCHEDULER: Registered<Read> = Registered {
     component: COMPONENT,
-    factory: Making {
+    factory: |values| Specification {
         evicts: true,
-        ..Making::new(|values| AnyScheduler::FairQueueing(FairQueueing::build(values)), Traits::FLOWS)
+        ..Specification::new(AnyScheduler::FairQueueing(FairQueueing::build(values)), Traits::FLOWS)
     },
 };
 

@@ -1,6 +1,6 @@
 //! First in, first out.
 
-use super::{AnyScheduler, Making, Scheduler};
+use super::{AnyScheduler, Read, Scheduler, Specification};
 use crate::packets::{PacketId, Packets};
 use crate::queue::list::List;
 use crate::queue::{Env, Occupancy, Traits};
@@ -16,9 +16,13 @@ const COMPONENT: Component = Component {
 };
 
 /// The scheduler.
-pub const SCHEDULER: Registered<Making> = Registered {
+pub const SCHEDULER: Registered<Read> = Registered {
     component: COMPONENT,
-    factory: Making { is_fifo: true, ..Making::new(|_| AnyScheduler::Fifo(Fifo::default()), Traits::FIFO) },
+    factory: |_| Specification {
+        queues: Some(1),
+        is_fifo: true,
+        ..Specification::new(AnyScheduler::Fifo(Fifo::default()), Traits::FIFO)
+    },
 };
 
 /// Packets in a row.

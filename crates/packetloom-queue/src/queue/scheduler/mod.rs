@@ -40,7 +40,8 @@ pub trait Scheduler {
         self.queued()
     }
 
-    /// The packet that a queue sends next, which an AQM or flow control may ask where queues are numbered ([`queues`]).
+    /// The packet that a queue sends next, which an AQM or flow control may ask where queues are numbered
+    /// ([`Specification::queues`]).
     fn first<H: Copy + Default>(&self, _queue: usize, _packets: &Packets<H>) -> Option<PacketId> {
         None
     }
@@ -67,7 +68,7 @@ pub trait Scheduler {
     fn emptied(&mut self, _queue: usize) {}
 
     /// Drops what is to go first where there is no room, be it what came last. Where it is always that
-    /// (`Making::evicts`), the packet does not join.
+    /// ([`Specification::evicts`]), the packet does not join.
     fn evict<H: Copy + Default>(&mut self, _env: &mut Env<'_, H>) -> Option<Evicted> {
         None
     }
@@ -83,58 +84,72 @@ pub trait Scheduler {
         packets: &'a Packets<H>,
     ) -> Box<dyn Iterator<Item = PacketId> + 'a>;
 
+    /// Without an AQM and in a buffer of so many bytes, the queue that is the same and faster, if there is one.
+    fn alone(&self, _capacity_bytes: u64) -> Option<Buffer> {
+        None
+    }
+
     /// Reports the bytes of each class, where queues are classes.
     fn classes(&self, _tell: &mut dyn FnMut(usize, u64)) {}
 }
 
-/// How a scheduler is made of a scenario's values, and what others must know of it.
-#[derive(Clone, Copy, Debug)]
-pub struct Making {
-    /// Builds it, empty.
-    build: fn(&Values) -> AnyScheduler,
+/// A scheduler as a scenario specifies it: one without packets, and what others must know of it.
+#[derive(Clone, Debug)]
+pub struct Specification {
+    /// The scheduler, empty.
+    pub empty: AnyScheduler,
     /// What holds of the order in which it sends.
-    traits: Traits,
+    pub traits: Traits,
     /// How many traffic classes it distinguishes, if it does.
-    classes: fn(&Values) -> Option<u64>,
+    pub classes: Option<u64>,
+    /// How many queues it has; `None`: a queue for each flow, or a heap.
+    pub queues: Option<usize>,
     /// Whether it goes by the weights in packets.
-    weighs: bool,
+    pub weighs: bool,
     /// How many levels of strict priority it has.
-    levels: fn(&Values) -> u64,
+    pub levels: u64,
     /// Whether departures are known on arrival.
-    is_fifo: bool,
+    pub is_fifo: bool,
     /// Whether it drops others in favour of what comes.
-    evicts: bool,
+    pub evicts: bool,
     /// Whether it has the two queues of RFC 9332, which an AQM may couple.
-    is_dual: bool,
-    /// Without an AQM and in a buffer of so many bytes, the queue that is the same and faster, if there is one.
-    alone: fn(&Values, u64) -> Option<Buffer>,
+    pub is_dual: bool,
 }
 
-impl Making {
-    /// A scheduler that drops none for others.
-    const fn new(build: fn(&Values) -> AnyScheduler, traits: Traits) -> Making {
-        Making {
-            build,
+impl Specification {
+    /// From a component that was read.
+    pub fn of(values: &Values) -> Specification {
+        spec::factory(SCHEDULERS, &values.kind)(values)
+    }
+
+    /// Of a scheduler that drops none for others.
+    fn new(empty: AnyScheduler, traits: Traits) -> Specification {
+        Specification {
+            empty,
             traits,
-            classes: |_| None,
+            classes: None,
+            queues: None,
             weighs: false,
-            levels: |_| 1,
+            levels: 1,
             is_fifo: false,
             evicts: false,
             is_dual: false,
-            alone: |_, _| None,
         }
     }
 
-    fn of(values: &Values) -> Making {
-        spec::factory(SCHEDULERS, &values.kind)
+    /// The same with so many classes, each of which has a queue.
+    fn with_classes(self, classes: u64) -> Specification {
+        Specification { classes: Some(classes), queues: Some(exact::<usize>(classes)), ..self }
     }
 }
+
+/// How a scheduler is read.
+type Read = fn(&Values) -> Specification;
 
 /// The schedulers. A line has the scheduler, and the components that a scenario can name which are made of it.
 macro_rules! schedulers {
     ($($name:ident($type:ty) = [$($made:path),*],)*) => {
-        const SCHEDULERS: &[Registered<Making>] = &[$($($made,)*)*];
+        const SCHEDULERS: &[Registered<Read>] = &[$($($made,)*)*];
 
         /// Any scheduler.
         #[derive(Clone, Debug)]
@@ -219,6 +234,12 @@ macro_rules! schedulers {
                 }
             }
 
+            fn alone(&self, capacity_bytes: u64) -> Option<Buffer> {
+                match self {
+                    $(AnyScheduler::$name(scheduler) => scheduler.alone(capacity_bytes)),*
+                }
+            }
+
             fn classes(&self, tell: &mut dyn FnMut(usize, u64)) {
                 match self {
                     $(AnyScheduler::$name(scheduler) => scheduler.classes(tell)),*
@@ -241,67 +262,10 @@ schedulers! {
 /// Every component of the section "scheduler".
 pub const COMPONENTS: &[Component] = &spec::components::<_, { SCHEDULERS.len() }>(SCHEDULERS);
 
-impl AnyScheduler {
-    /// The scheduler that a scenario's values specify, empty.
-    pub fn build(values: &Values) -> AnyScheduler {
-        (Making::of(values).build)(values)
-    }
-}
-
-/// What holds of the order in which a scheduler sends.
-pub fn traits(values: &Values) -> Traits {
-    Making::of(values).traits
-}
-
-/// How many traffic classes a scheduler distinguishes, if it does.
-pub fn classes(values: &Values) -> Option<u64> {
-    (Making::of(values).classes)(values)
-}
-
-/// How many queues a scheduler has; `None`: a queue for each flow, or a heap.
-pub fn queues(values: &Values) -> Option<usize> {
-    let making = Making::of(values);
-    match (making.classes)(values) {
-        Some(classes) => Some(exact::<usize>(classes)),
-        None if making.is_dual => Some(2),
-        None => making.is_fifo.then_some(1),
-    }
-}
-
-/// Whether a scheduler goes by the weights in packets.
-pub fn weighs(values: &Values) -> bool {
-    Making::of(values).weighs
-}
-
-/// Whether departures are known on arrival.
-pub fn is_fifo(values: &Values) -> bool {
-    Making::of(values).is_fifo
-}
-
-/// How many levels of strict priority a scheduler has.
-pub fn levels(values: &Values) -> u64 {
-    (Making::of(values).levels)(values)
-}
-
-/// Whether a scheduler drops others in favour of what comes.
-pub fn evicts(values: &Values) -> bool {
-    Making::of(values).evicts
-}
-
 /// Refuses a `quantum` below the smallest packet, or above 1 GB.
 fn check_quantum(values: &Values) -> Result<(), Complaint> {
     if !(64..=1 << 30).contains(&values.bytes("quantum")) {
         return Err(Complaint::new("quantum", "write a size from 64B to 1GB"));
     }
     Ok(())
-}
-
-/// Whether a scheduler has the two queues of RFC 9332.
-pub fn is_dual(values: &Values) -> bool {
-    Making::of(values).is_dual
-}
-
-/// The queue that is the same as a scheduler without an AQM in a buffer of so many bytes, if there is one.
-pub fn alone(values: &Values, capacity_bytes: u64) -> Option<Buffer> {
-    (Making::of(values).alone)(values, capacity_bytes)
 }

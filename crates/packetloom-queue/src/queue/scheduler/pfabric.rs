@@ -1,7 +1,7 @@
 //! pFabric's order (§2.2): the flow with the highest-priority packet, its earliest packet first; without room the packet
 //! with the lowest priority is dropped.
 
-use super::{AnyScheduler, Evicted, Making, Scheduler};
+use super::{AnyScheduler, Evicted, Read, Scheduler, Specification};
 use crate::packets::{PacketId, Packets};
 use crate::queue::pfabric::TIES;
 use crate::queue::{Buffer, Env, Holds, Occupancy, PFabric, Traits};
@@ -17,15 +17,11 @@ const COMPONENT: Component = Component {
 };
 
 /// The scheduler.
-pub const SCHEDULER: Registered<Making> = Registered {
+pub const SCHEDULER: Registered<Read> = Registered {
     component: COMPONENT,
-    factory: Making {
+    factory: |values| Specification {
         evicts: true,
-        alone: |values, bytes| Some(Buffer::PFabric(PFabric::holding(bytes, values))),
-        ..Making::new(
-            |values| AnyScheduler::PFabric(PFabric::holding(u64::MAX, values)),
-            Traits::SHORTEST_FIRST,
-        )
+        ..Specification::new(AnyScheduler::PFabric(PFabric::read(values)), Traits::SHORTEST_FIRST)
     },
 };
 
@@ -46,6 +42,10 @@ impl Scheduler for PFabric {
         let worst = self.pop_worst(env.random)?;
         env.drop(worst);
         Some(Evicted { queue: 0, packets: 1 })
+    }
+
+    fn alone(&self, capacity_bytes: u64) -> Option<Buffer> {
+        Some(Buffer::PFabric(self.clone().holding(capacity_bytes)))
     }
 
     fn packets<'a, H: Copy + Default>(

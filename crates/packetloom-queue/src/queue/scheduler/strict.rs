@@ -1,6 +1,6 @@
 //! Traffic classes by strict priority.
 
-use super::{AnyScheduler, Making, Scheduler};
+use super::{AnyScheduler, Read, Scheduler, Specification};
 use crate::narrow::exact;
 use crate::packets::{PacketId, Packets};
 use crate::queue::classes::MOST_CLASSES;
@@ -22,14 +22,13 @@ const COMPONENT: Component = Component {
 };
 
 /// The scheduler.
-pub const SCHEDULER: Registered<Making> = Registered {
-    component: COMPONENT,
-    factory: Making {
-        classes: |values| Some(values.count("classes")),
-        levels: |values| values.count("classes"),
-        ..Making::new(|values| AnyScheduler::Strict(Strict::of(values.count("classes"))), Traits::CLASSES)
-    },
-};
+pub const SCHEDULER: Registered<Read> = Registered { component: COMPONENT, factory: read };
+
+fn read(values: &Values) -> Specification {
+    let classes = values.count("classes");
+    let scheduler = AnyScheduler::Strict(Strict::of(classes));
+    Specification { levels: classes, ..Specification::new(scheduler, Traits::CLASSES).with_classes(classes) }
+}
 
 fn check(values: &Values) -> Result<(), Complaint> {
     let classes = values.count("classes");

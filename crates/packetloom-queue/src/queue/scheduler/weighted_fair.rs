@@ -1,6 +1,6 @@
 //! Start-time fair queueing by the weights in packets.
 
-use super::{AnyScheduler, Evicted, Making, Scheduler};
+use super::{AnyScheduler, Evicted, Read, Scheduler, Specification};
 use crate::packets::{PacketId, Packets};
 use crate::queue::{Buffer, Env, Holds, Occupancy, Traits, WeightedFair};
 use crate::spec::{Component, Registered, anything};
@@ -15,14 +15,13 @@ const COMPONENT: Component = Component {
 };
 
 /// The scheduler.
-pub const SCHEDULER: Registered<Making> = Registered {
+pub const SCHEDULER: Registered<Read> = Registered {
     component: COMPONENT,
-    factory: Making {
+    factory: |_| Specification {
         weighs: true,
         evicts: true,
-        alone: |_, bytes| Some(Buffer::WeightedFair(Box::new(WeightedFair::holding(bytes)))),
-        ..Making::new(
-            |_| AnyScheduler::WeightedFair(Box::new(WeightedFair::holding(u64::MAX))),
+        ..Specification::new(
+            AnyScheduler::WeightedFair(Box::new(WeightedFair::holding(u64::MAX))),
             Traits::WEIGHTS,
         )
     },
@@ -45,6 +44,10 @@ impl Scheduler for Box<WeightedFair> {
         let worst = self.pop_worst(env.packets)?;
         env.drop(worst);
         Some(Evicted { queue: 0, packets: 1 })
+    }
+
+    fn alone(&self, capacity_bytes: u64) -> Option<Buffer> {
+        Some(Buffer::WeightedFair(Box::new(WeightedFair::holding(capacity_bytes))))
     }
 
     fn packets<'a, H: Copy + Default>(

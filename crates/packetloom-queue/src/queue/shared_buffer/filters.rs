@@ -12,9 +12,8 @@
 //! link that has sent nothing on may fill the pool beyond its size, here it goes into its headroom. Its alpha of
 //! unscheduled packets has no counterpart, as with ABM.
 
-use super::CLASSES;
+use super::{CLASSES, Filter};
 use crate::narrow::saturated;
-use crate::spec::Values;
 
 /// Below this a filter does not keep its class paused (switch-mmu.cc: xon).
 pub(super) const RESUME_BELOW_BYTES: f64 = 1_248.0;
@@ -60,19 +59,17 @@ pub(super) struct Filters {
 }
 
 impl Filters {
-    /// Those of a switch with so many links each way, if its buffer has them.
-    pub(super) fn build(queue: &Values, links: usize) -> Option<Box<Filters>> {
-        let side =
-            || Side { queues: vec![Filtered::default(); links * CLASSES], congested_q20: [0; CLASSES] };
-        super::is_filtered(queue).then(|| {
-            Box::new(Filters {
-                gamma: queue.number("gamma"),
-                alpha: queue.number("alpha"),
-                saturation_bytes: queue.bytes("saturation") as f64,
-                ingress: side(),
-                egress: side(),
-            })
-        })
+    /// Those of a switch with so many links each way.
+    pub(super) fn build(filter: &Filter, links: usize) -> Filters {
+        let queues = vec![Filtered::default(); links * CLASSES];
+        let side = Side { queues, congested_q20: [0; CLASSES] };
+        Filters {
+            gamma: filter.gamma,
+            alpha: filter.alpha,
+            saturation_bytes: filter.saturation_bytes as f64,
+            ingress: side.clone(),
+            egress: side,
+        }
     }
 
     fn side(&self, at: At, class: usize) -> (&Side, usize) {
@@ -126,17 +123,9 @@ impl Filters {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::spec::Value;
 
     fn filters(gamma: f64, alpha: f64) -> Filters {
-        let entries = [
-            ("mmu", Value::Text("reverie".to_owned())),
-            ("gamma", Value::Number(gamma)),
-            ("alpha", Value::Number(alpha)),
-            ("saturation", Value::Bytes(2_000)),
-        ];
-        let entries = entries.map(|(key, value)| (key.to_owned(), value)).into();
-        *Filters::build(&Values { kind: "shared-buffer".to_owned(), entries }, 3).expect("it has filters")
+        Filters::build(&Filter { gamma, alpha, saturation_bytes: 2_000 }, 3)
     }
 
     /// 0.5 * 0 + 0.5 * 3000, 0.5 * 1500 + 0.5 * 2000, then 0.5 * 1750 + 0.5 * 1000, of which only 1000 are there.

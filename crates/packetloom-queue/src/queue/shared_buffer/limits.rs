@@ -1,10 +1,11 @@
 //! What of a shared buffer is set aside for each link, and whether that is enough.
 
-use super::{by_mmu, is_filtered, lossless, pfc, written_as};
+use super::{Pfc, Shares};
 use crate::flow::HostId;
 use crate::link_message::LinkMessage;
 use crate::narrow::narrow;
-use crate::spec::{Complaint, Values};
+use crate::queue::Specification;
+use crate::spec::Complaint;
 use crate::topology::{Forwarding, Link, Topology};
 use crate::units::{Rate, Time};
 
@@ -30,8 +31,8 @@ pub struct Headroom {
 }
 
 impl Headroom {
-    /// Of a link and the one that leads back; `queue`: what [`pfc`] says of it.
-    pub fn new(link: &Link, back: &Link, topology: &Topology, queue: &Values, packet_bytes: u64) -> Headroom {
+    /// Of a link and the one that leads back.
+    pub fn new(link: &Link, back: &Link, topology: &Topology, pfc: &Pfc, packet_bytes: u64) -> Headroom {
         let framing = topology.framing_bytes;
         let begun = |node| begun_bytes(node, link.rate, topology, packet_bytes + framing);
         Headroom {
@@ -39,8 +40,8 @@ impl Headroom {
             latencies: [link.latency, back.latency],
             packet_bytes: packet_bytes + framing,
             begun_bytes: [begun(link.dst), begun(link.src)],
-            frame_bytes: queue.bytes("pause_frame") + framing,
-            unpaused_bytes: by_mmu(queue, 0, GUARANTEED_BYTES),
+            frame_bytes: pfc.pauses.frame_bytes + framing,
+            unpaused_bytes: pfc.shares.by_mmu(0, GUARANTEED_BYTES),
         }
     }
 
@@ -60,11 +61,12 @@ impl Headroom {
         meanwhile + self.packet_bytes + begun + self.frame_bytes + self.unpaused_bytes
     }
 
-    /// What the queue gives it.
-    pub fn of(&self, queue: &Values) -> u64 {
+    /// What the buffer gives it.
+    pub fn of(&self, pfc: &Pfc) -> u64 {
+        let shares = &pfc.shares;
         let usual =
-            if is_filtered(queue) { 0 } else { by_mmu(queue, 3 * self.bytes_in(self.latencies[0]), 0) };
-        queue.optional_bytes("headroom").unwrap_or_else(|| self.needed().max(usual))
+            if shares.filter.is_some() { 0 } else { shares.by_mmu(3 * self.bytes_in(self.latencies[0]), 0) };
+        shares.headroom_bytes.unwrap_or_else(|| self.needed().max(usual))
     }
 }
 
@@ -81,25 +83,29 @@ fn begun_bytes(node: u32, rate: Rate, topology: &Topology, packet_bytes: u64) ->
     packet_bytes.max((packet_bytes * rate.as_bps()).div_ceil(slowest))
 }
 
-/// What each link may use of a buffer beside the shared part and headroom.
-pub(super) fn reserve(queue: &Values) -> u64 {
-    queue.optional_bytes("reserve").unwrap_or_else(|| by_mmu(queue, 4_096, CELL_BYTES))
+impl Pfc {
+    /// What the links of a switch leave of its buffer to share, if anything; `headroom`: of each link, for one class.
+    pub(super) fn shared_bytes(&self, headroom: &[u64]) -> Option<u64> {
+        let classes = u64::from(self.pauses.lossless.count_ones());
+        let of_links = self.shares.reserves(headroom.len());
+        self.buffer_bytes().checked_sub(headroom.iter().sum::<u64>() * classes + of_links)
+    }
 }
 
-/// What the links of a switch leave of its buffer to share, if anything; `headroom`: of each link, for one class.
-pub(super) fn shared_bytes(queue: &Values, headroom: &[u64]) -> Option<u64> {
-    let classes = u64::from(lossless(queue).count_ones());
-    let of_links = reserves(queue, headroom.len());
-    queue.bytes("buffer").checked_sub(headroom.iter().sum::<u64>() * classes + of_links)
-}
+impl Shares {
+    /// What each link may use of the buffer beside the shared part and headroom.
+    pub(super) fn reserve(&self) -> u64 {
+        self.reserve_bytes.unwrap_or_else(|| self.by_mmu(4_096, CELL_BYTES))
+    }
 
-/// What so many links leave of it where headroom is not kept apart, as ConWeave's simulator counts at egress.
-pub(super) fn shared_bytes_without_headroom(queue: &Values, links: usize) -> u64 {
-    queue.bytes("buffer").saturating_sub(reserves(queue, links))
-}
+    /// What so many links leave of it where headroom is not kept apart, as ConWeave's simulator counts at egress.
+    pub(super) fn shared_bytes_without_headroom(&self, links: usize) -> u64 {
+        self.buffer_bytes.saturating_sub(self.reserves(links))
+    }
 
-fn reserves(queue: &Values, links: usize) -> u64 {
-    links as u64 * reserve(queue) * by_mmu(queue, 1, super::CLASSES as u64)
+    fn reserves(&self, links: usize) -> u64 {
+        links as u64 * self.reserve() * self.by_mmu(1, super::CLASSES as u64)
+    }
 }
 
 /// The headroom must be enough for each link, and leave memory to share, at every switch; and pauses must end, though
@@ -108,24 +114,24 @@ fn reserves(queue: &Values, links: usize) -> u64 {
 /// # Errors
 /// Where that does not hold, with the sum that says what it takes.
 pub fn check_limits(
-    queue: &Values,
+    queue: &Specification,
     topology: &Topology,
     packet_bytes: u64,
     may_be_lost: bool,
 ) -> Result<(), Complaint> {
-    let Some(pfc) = pfc(queue) else { return Ok(()) };
+    let Some(pfc) = &queue.pfc else { return Ok(()) };
     let mut of_nodes: Vec<Vec<Headroom>> = vec![Vec::new(); topology.nodes.len()];
     let links = topology.links.iter().enumerate();
     for (number, link) in links.filter(|(_, link)| topology.nodes[link.dst as usize].tier > 0) {
         let back = &topology.links[topology.link_back(number)];
-        of_nodes[link.dst as usize].push(Headroom::new(link, back, topology, &pfc, packet_bytes));
+        of_nodes[link.dst as usize].push(Headroom::new(link, back, topology, pfc, packet_bytes));
     }
     let [headroom, buffer, pause_time] =
-        ["headroom", "buffer", "pause_time"].map(|key| format!("scheme.queue.{}", written_as(queue, key)));
+        ["headroom", "buffer", "pause_time"].map(|key| format!("scheme.queue.{}", pfc.written_as(key)));
     for headrooms in of_nodes.into_iter().filter(|headrooms| !headrooms.is_empty()) {
-        check_node("a switch", &headrooms, &pfc, packet_bytes, [&headroom, &buffer])?;
+        check_node("a switch", &headrooms, pfc, packet_bytes, [&headroom, &buffer])?;
     }
-    check_pause_time(&pfc, topology, packet_bytes, may_be_lost)
+    check_pause_time(pfc, topology, packet_bytes, may_be_lost)
         .map_err(|message| Complaint::new(&pause_time, message))
 }
 
@@ -134,32 +140,31 @@ pub fn check_limits(
 /// # Errors
 /// See [`check_limits`].
 pub fn check_host_limits(
-    nic: &Values,
+    nic: &Pfc,
     topology: &Topology,
     host: HostId,
     packet_bytes: u64,
     keys: [&str; 2],
 ) -> Result<(), Complaint> {
-    let Some(nic) = pfc(nic) else { return Ok(()) };
     let back = topology.nodes[host as usize].ports.clone().map(|link| link as usize);
     let headroom = |back: usize| {
         let link = &topology.links[topology.link_back(back)];
-        Headroom::new(link, &topology.links[back], topology, &nic, packet_bytes)
+        Headroom::new(link, &topology.links[back], topology, nic, packet_bytes)
     };
     let headrooms: Vec<Headroom> = back.map(headroom).collect();
-    check_node("a host", &headrooms, &nic, packet_bytes, keys)
+    check_node("a host", &headrooms, nic, packet_bytes, keys)
 }
 
 fn check_node(
     what: &str,
     headrooms: &[Headroom],
-    queue: &Values,
+    pfc: &Pfc,
     packet_bytes: u64,
     [headroom_key, buffer_key]: [&str; 2],
 ) -> Result<(), Complaint> {
-    let frame_bytes = queue.bytes("pause_frame");
-    let short = headrooms.iter().find(|one| one.of(queue) < one.needed());
-    if let Some(short) = short.filter(|_| lossless(queue) != 0 && !queue.flag("unsafe_headroom")) {
+    let (lossless, frame_bytes) = (pfc.pauses.lossless, pfc.pauses.frame_bytes);
+    let short = headrooms.iter().find(|one| one.of(pfc) < one.needed());
+    if let Some(short) = short.filter(|_| lossless != 0 && !pfc.shares.unsafe_headroom) {
         let unpaused = match short.unpaused_bytes {
             0 => String::new(),
             bytes => format!(", {bytes} B that a class may have before it is paused"),
@@ -179,14 +184,14 @@ fn check_node(
         );
         return Err(Complaint::new(headroom_key, message));
     }
-    let given: Vec<u64> = headrooms.iter().map(|one| one.of(queue)).collect();
-    if shared_bytes(queue, &given).is_none_or(|shared| shared < packet_bytes) {
+    let given: Vec<u64> = headrooms.iter().map(|one| one.of(pfc)).collect();
+    if pfc.shared_bytes(&given).is_none_or(|shared| shared < packet_bytes) {
         let message = format!(
             "{what} with {} links sets {} B aside as headroom and {} B for each link, which leaves nothing to share; \
              write more",
             given.len(),
-            given.iter().sum::<u64>() * u64::from(lossless(queue).count_ones()),
-            reserve(queue)
+            given.iter().sum::<u64>() * u64::from(lossless.count_ones()),
+            pfc.shares.reserve()
         );
         return Err(Complaint::new(buffer_key, message));
     }
@@ -196,16 +201,16 @@ fn check_node(
 /// A pause must last until it can have been repeated, and be one that a PAUSE can say; and it must end by itself where
 /// a fault may lose what would end it.
 fn check_pause_time(
-    queue: &Values,
+    pfc: &Pfc,
     topology: &Topology,
     packet_bytes: u64,
     may_be_lost: bool,
 ) -> Result<(), String> {
     let least = least_pause(topology, packet_bytes + topology.framing_bytes);
     let most = longest_pause(topology);
-    let must_end = may_be_lost && lossless(queue) != 0;
+    let must_end = may_be_lost && pfc.pauses.lossless != 0;
     let otherwise = if must_end { "leave the faults out" } else { "leave it out" };
-    let message = match queue.optional_time("pause_time") {
+    let message = match pfc.pauses.lasts {
         None if !must_end => return Ok(()),
         _ if least > most => format!(
             "can't be right here: a pause below {least} is over before it can be repeated, and a PAUSE can't say \

@@ -2,10 +2,9 @@
 //! resumed.
 
 use super::filters::{At, Filters, RESUME_BELOW_BYTES};
-use super::limits::{GUARANTEED_BYTES, reserve, shared_bytes, shared_bytes_without_headroom};
-use super::{CLASSES, by_mmu, class_in, doublings, is_filtered, limits_all, lossless, pauses_run_out};
+use super::limits::GUARANTEED_BYTES;
+use super::{CLASSES, Pfc, Sharing, class_in, doublings};
 use crate::narrow::{narrow, saturated};
-use crate::spec::Values;
 use crate::units::Rate;
 use std::ops::Range;
 
@@ -37,17 +36,6 @@ struct Ingress {
     bytes: u64,
     /// The classes that are paused.
     paused: u8,
-}
-
-/// How the buffer is shared out.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Sharing {
-    /// HPCC's simulator: a class beyond its threshold goes into its link's headroom.
-    Thresholds,
-    /// ConWeave's: all classes go into the headroom once the shared pool is full.
-    Pools,
-    /// Reverie's: as the first, by filters of what links and ports have, of one pool.
-    Filters,
 }
 
 /// The buffer of a switch.
@@ -87,10 +75,11 @@ fn q16(alpha: f64) -> u64 {
 }
 
 impl Memory {
-    /// An empty buffer of a switch with links of these rates and headroom; `queue`: what [`super::pfc`] says of it.
-    pub fn build(queue: &Values, links_in: &[(Rate, u64)], host_rate: Rate) -> Memory {
-        let alpha = queue.optional_number("alpha").unwrap_or_else(|| by_mmu(queue, 0.125, 0.0625));
-        let by_rate = queue.optional_flag("alpha_by_rate").unwrap_or_else(|| by_mmu(queue, true, false));
+    /// An empty buffer of a switch with links of these rates and headroom.
+    pub fn build(pfc: &Pfc, links_in: &[(Rate, u64)], host_rate: Rate) -> Memory {
+        let shares = &pfc.shares;
+        let alpha = shares.alpha.unwrap_or_else(|| shares.by_mmu(0.125, 0.0625));
+        let by_rate = shares.alpha_by_rate.unwrap_or_else(|| shares.by_mmu(true, false));
         let headroom: Vec<u64> = links_in.iter().map(|(_, headroom)| *headroom).collect();
         let ingress = |&(rate, headroom_limit): &(Rate, u64)| {
             let times = if by_rate { doublings(rate, host_rate) } else { 0 };
@@ -103,30 +92,26 @@ impl Memory {
             }
         };
         let links: Vec<Ingress> = links_in.iter().map(ingress).collect();
-        let egress_alpha = queue.optional_number("egress_alpha").or_else(|| by_mmu(queue, None, Some(1.0)));
-        let offset = by_mmu(queue, 3_072, saturated::<u64>(16.0 * alpha));
+        let egress_alpha = shares.egress_alpha.or_else(|| shares.by_mmu(None, Some(1.0)));
+        let offset = shares.by_mmu(3_072, saturated::<u64>(16.0 * alpha));
         Memory {
-            sharing: if is_filtered(queue) {
-                Sharing::Filters
-            } else {
-                by_mmu(queue, Sharing::Thresholds, Sharing::Pools)
-            },
-            buffer: queue.bytes("buffer"),
-            shared_limit: shared_bytes(queue, &headroom).unwrap_or(0),
-            reserve: reserve(queue),
-            resume_offset: queue.optional_bytes("resume_offset").unwrap_or(offset),
+            sharing: shares.sharing,
+            buffer: shares.buffer_bytes,
+            shared_limit: pfc.shared_bytes(&headroom).unwrap_or(0),
+            reserve: shares.reserve(),
+            resume_offset: shares.resume_offset_bytes.unwrap_or(offset),
             egress_alpha_q16: egress_alpha.map(q16),
-            egress_limit: limits_all(queue).then(|| shared_bytes_without_headroom(queue, links.len())),
-            pauses_again: pauses_run_out(queue),
-            pause_above: queue.optional_bytes("pause_above"),
-            lossless: lossless(queue),
+            egress_limit: shares.limits_all.then(|| shares.shared_bytes_without_headroom(links.len())),
+            pauses_again: pfc.pauses.run_out,
+            pause_above: shares.pause_above_bytes,
+            lossless: pfc.pauses.lossless,
             used: 0,
             charges: vec![Charge::default(); links.len() * CLASSES],
             lossless_drops: 0,
             paused_links: 0,
             headroom_used: 0,
             least_alpha_q16: links.iter().map(|link| link.alpha_q16).min().unwrap_or(0),
-            filters: Filters::build(queue, links.len()),
+            filters: shares.filter.map(|filter| Box::new(Filters::build(&filter, links.len()))),
             links,
         }
     }

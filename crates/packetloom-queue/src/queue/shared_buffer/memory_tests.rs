@@ -1,27 +1,37 @@
+use super::super::{Filter, Pauses, Shares};
 use super::*;
 use crate::random::{Purpose, Stream};
-use crate::spec::Value;
 
 const PACKET: u16 = 1_000;
 const LINK: Rate = Rate::from_gbps(100);
 
-/// A buffer of this size with links of these rates, all with the same headroom; beside what is given here all is as
-/// the simulator of that name has it.
-fn memory(mmu: &str, buffer: u64, headroom: u64, rates: &[Rate], others: &[(&str, Value)]) -> Memory {
-    let absent =
-        ["reserve", "alpha", "alpha_by_rate", "pause_above", "egress_alpha", "resume_offset", "headroom"];
-    let mut entries: std::collections::BTreeMap<String, Value> =
-        absent.map(|key| (key.to_owned(), Value::Absent)).into();
-    for (key, word) in [("mmu", mmu), ("egress_limits", "lossy"), ("pause_repeats", "in-time")] {
-        entries.insert(key.to_owned(), Value::Text(word.to_owned()));
-    }
-    entries.insert("buffer".to_owned(), Value::Bytes(buffer));
-    entries.insert("lossless".to_owned(), Value::List(vec![Value::Count(3)]));
-    entries.extend(others.iter().map(|(key, value)| ((*key).to_owned(), value.clone())));
-    let queue = Values { kind: "shared-buffer".to_owned(), entries };
+/// A buffer of this size with links of these rates, all with the same headroom; beside what is set here all is as the
+/// simulator of that name has it.
+fn memory(mmu: &str, buffer_bytes: u64, headroom: u64, rates: &[Rate], set: &dyn Fn(&mut Pfc)) -> Memory {
+    let sharing = if mmu == "conweave-ns3" { Sharing::Pools } else { Sharing::Thresholds };
+    let shares = Shares {
+        sharing,
+        filter: None,
+        buffer_bytes,
+        reserve_bytes: None,
+        headroom_bytes: None,
+        unsafe_headroom: false,
+        alpha: None,
+        alpha_by_rate: None,
+        pause_above_bytes: None,
+        egress_alpha: None,
+        limits_all: false,
+        resume_offset_bytes: None,
+    };
+    let pauses = Pauses { lossless: 1 << 3, frame_bytes: 64, lasts: None, run_out: false, watchdog: None };
+    let mut pfc = Pfc::new(shares, pauses);
+    set(&mut pfc);
     let links: Vec<_> = rates.iter().map(|&rate| (rate, headroom)).collect();
-    Memory::build(&queue, &links, LINK)
+    Memory::build(&pfc, &links, LINK)
 }
+
+/// What is left out is as it is.
+fn as_it_is(_: &mut Pfc) {}
 
 /// Fills one link's class with packets until it is paused; returns what it has then beyond its reserve.
 fn paused_at(memory: &mut Memory, link: u32, reserve: u64) -> u64 {
@@ -42,7 +52,7 @@ fn a_link_alone_is_paused_at_a_ninth_of_what_is_shared_and_one_four_times_as_fas
     let buffer = shared + 2 * (4_096 + 100_000);
     let rates = [LINK, Rate::from_gbps(400)];
     for (link, share) in [(0, 9), (1, 3)] {
-        let mut memory = memory("hpcc-ns3", buffer, 100_000, &rates, &[]);
+        let mut memory = memory("hpcc-ns3", buffer, 100_000, &rates, &as_it_is);
         let at = paused_at(&mut memory, link, 4_096);
         let expected = shared / share;
         assert!((expected..expected + u64::from(PACKET)).contains(&at), "{at} B instead of {expected} B");
@@ -51,7 +61,7 @@ fn a_link_alone_is_paused_at_a_ninth_of_what_is_shared_and_one_four_times_as_fas
 
 #[test]
 fn with_a_threshold_in_bytes_each_link_is_paused_at_it_however_much_is_free() {
-    let above = |bytes| [("pause_above", Value::Bytes(bytes))];
+    let above = |bytes| move |pfc: &mut Pfc| pfc.shares.pause_above_bytes = Some(bytes);
     for mmu in ["hpcc-ns3", "conweave-ns3"] {
         let mut memory = memory(mmu, 9_000_000, 100_000, &[LINK; 4], &above(60_000));
         for link in 0..4 {
@@ -75,7 +85,7 @@ fn with_a_threshold_in_bytes_each_link_is_paused_at_it_however_much_is_free() {
 
 #[test]
 fn a_paused_link_is_resumed_when_it_is_an_offset_below_its_threshold() {
-    let mut memory = memory("hpcc-ns3", 2_000_000, 50_000, &[LINK; 4], &[]);
+    let mut memory = memory("hpcc-ns3", 2_000_000, 50_000, &[LINK; 4], &as_it_is);
     let at = paused_at(&mut memory, 0, 4_096);
     let mut left = 0;
     while memory.leave((0, 0), 3, PACKET) == Signals::default() {
@@ -92,9 +102,9 @@ fn a_paused_link_is_resumed_when_it_is_an_offset_below_its_threshold() {
 
 #[test]
 fn pauses_that_run_out_are_repeated_with_each_packet_above_the_threshold() {
-    let arrivals = [("pause_repeats", Value::Text("arrivals".to_owned()))];
-    for (others, expected) in [(&[][..], 0), (&arrivals[..], 1 << 3)] {
-        let mut memory = memory("conweave-ns3", 9_000_000, 100_000, &[LINK; 4], others);
+    for (run_out, expected) in [(false, 0), (true, 1 << 3)] {
+        let set = |pfc: &mut Pfc| pfc.pauses.run_out = run_out;
+        let mut memory = memory("conweave-ns3", 9_000_000, 100_000, &[LINK; 4], &set);
         paused_at(&mut memory, 0, 2_096);
         let again = [0, 0].map(|_| memory.arrive((0, 0), 3, PACKET, 0).1.pause);
         assert_eq!((again, memory.paused(0)), ([expected; 2], 1 << 3));
@@ -103,9 +113,9 @@ fn pauses_that_run_out_are_repeated_with_each_packet_above_the_threshold() {
 
 #[test]
 fn a_limit_at_egress_of_all_drops_what_is_lossless_and_reckons_with_the_headroom() {
-    let limits = [("egress_limits", Value::Text("all".to_owned()))];
-    let most = |others: &[(&str, Value)]| {
-        let mut memory = memory("conweave-ns3", 1_000_000, 100_000, &[LINK; 2], others);
+    let most = |limits_all| {
+        let set = |pfc: &mut Pfc| pfc.shares.limits_all = limits_all;
+        let mut memory = memory("conweave-ns3", 1_000_000, 100_000, &[LINK; 2], &set);
         let mut waiting = 0;
         while waiting < 900_000 && memory.arrive((0, 0), 3, PACKET, waiting).0 {
             waiting += u64::from(PACKET);
@@ -114,15 +124,15 @@ fn a_limit_at_egress_of_all_drops_what_is_lossless_and_reckons_with_the_headroom
     };
     // 2 links have 8 x 1048 B each: half of the rest is in the queue as half is free.
     let half = (1_000_000 - 2 * 8 * 1_048) / 2;
-    let (limited, drops) = most(&limits);
+    let (limited, drops) = most(true);
     assert!((half..=half + u64::from(PACKET)).contains(&limited) && drops == 1, "{limited}, {drops}");
     // Otherwise it fills the pool and its headroom.
-    assert!(most(&[]).0 > 800_000, "{:?}", most(&[]));
+    assert!(most(false).0 > 800_000, "{:?}", most(false));
 }
 
 #[test]
 fn what_comes_after_the_pause_goes_into_the_headroom_and_is_dropped_beyond_it() {
-    let mut memory = memory("hpcc-ns3", 2_000_000, 5_000, &[LINK; 2], &[]);
+    let mut memory = memory("hpcc-ns3", 2_000_000, 5_000, &[LINK; 2], &as_it_is);
     paused_at(&mut memory, 0, 4_096);
     let mut taken = 0;
     while memory.arrive((0, 0), 3, PACKET, 0).0 {
@@ -139,7 +149,7 @@ fn what_comes_after_the_pause_goes_into_the_headroom_and_is_dropped_beyond_it() 
 
 #[test]
 fn a_class_that_is_not_lossless_is_dropped_at_its_threshold_and_never_paused() {
-    let mut memory = memory("hpcc-ns3", 2_000_000, 5_000, &[LINK; 2], &[]);
+    let mut memory = memory("hpcc-ns3", 2_000_000, 5_000, &[LINK; 2], &as_it_is);
     let shared = 2_000_000 - 2 * (5_000 + 4_096);
     while let (true, signals) = memory.arrive((0, 0), 1, PACKET, 0) {
         assert_eq!(signals, Signals::default());
@@ -153,7 +163,7 @@ fn a_class_that_is_not_lossless_is_dropped_at_its_threshold_and_never_paused() {
 fn pools_pause_at_a_sixteenth_of_what_is_free() {
     let shared = 1_700_000;
     let buffer = shared + 2 * (8 * 1_048 + 30_000);
-    let mut memory = memory("conweave-ns3", buffer, 30_000, &[LINK; 2], &[]);
+    let mut memory = memory("conweave-ns3", buffer, 30_000, &[LINK; 2], &as_it_is);
     let at = paused_at(&mut memory, 0, 0);
     // y - 2096 > (shared - y) / 16.
     let expected = (shared + 16 * 2_096) / 17;
@@ -167,8 +177,8 @@ fn pools_pause_at_a_sixteenth_of_what_is_free() {
 
 #[test]
 fn egress_limits_what_is_not_lossless() {
-    let alpha = ("egress_alpha", Value::Number(0.5));
-    let mut memory = memory("hpcc-ns3", 1_018_192, 5_000, &[LINK; 2], &[alpha]);
+    let half = |pfc: &mut Pfc| pfc.shares.egress_alpha = Some(0.5);
+    let mut memory = memory("hpcc-ns3", 1_018_192, 5_000, &[LINK; 2], &half);
     assert!(memory.arrive((0, 0), 1, PACKET, 498_000).0);
     assert!(!memory.arrive((0, 0), 1, PACKET, 499_500).0);
     assert!(memory.arrive((0, 0), 3, PACKET, 499_500).0, "lossless classes are paused instead");
@@ -176,8 +186,13 @@ fn egress_limits_what_is_not_lossless() {
 
 #[test]
 fn what_was_charged_is_what_is_inside_and_all_of_it_is_discharged() {
-    for (mmu, others) in [("hpcc-ns3", vec![]), ("conweave-ns3", vec![]), ("reverie", of_reverie(0.9))] {
-        let mut memory = memory(mmu, 400_000, 20_000, &[LINK; 4], &others);
+    for mmu in ["hpcc-ns3", "conweave-ns3", "reverie"] {
+        let set = |pfc: &mut Pfc| {
+            if mmu == "reverie" {
+                of_reverie(0.9)(pfc)
+            }
+        };
+        let mut memory = memory(mmu, 400_000, 20_000, &[LINK; 4], &set);
         let mut stream = Stream::new(1, Purpose::Queue, 0);
         let mut inside: Vec<(u32, u8, u16)> = Vec::new();
         for step in 0..40_000_u32 {
@@ -216,7 +231,7 @@ fn what_was_charged_is_what_is_inside_and_all_of_it_is_discharged() {
 #[test]
 fn what_passes_would_have_come_and_gone_without_a_trace() {
     for (mmu, expected) in [("hpcc-ns3", true), ("conweave-ns3", false)] {
-        let mut memory = memory(mmu, 400_000, 20_000, &[LINK; 4], &[]);
+        let mut memory = memory(mmu, 400_000, 20_000, &[LINK; 4], &as_it_is);
         let mut stream = Stream::new(1, Purpose::Queue, 0);
         let mut inside: Vec<(u32, u8, u16)> = Vec::new();
         let (mut passed, mut not) = (0, 0);
@@ -249,10 +264,10 @@ fn what_passes_would_have_come_and_gone_without_a_trace() {
 #[test]
 fn while_it_stays_quiet_nothing_is_signalled_whatever_leaves_first() {
     let mut random = Stream::new(5, Purpose::Queue, 0);
-    let others = [vec![], vec![("pause_above", Value::Bytes(400_000))]];
     let mut quiet_rounds = 0;
-    for others in &others {
-        let new = || memory("hpcc-ns3", 9_000_000, 100_000, &[LINK; 4], others);
+    for pause_above_bytes in [None, Some(400_000)] {
+        let set = |pfc: &mut Pfc| pfc.shares.pause_above_bytes = pause_above_bytes;
+        let new = || memory("hpcc-ns3", 9_000_000, 100_000, &[LINK; 4], &set);
         let (mut exact, mut lazy) = (new(), new());
         let mut inside: Vec<(u32, u16)> = Vec::new();
         for round in 0..4_000 {
@@ -296,14 +311,13 @@ fn while_it_stays_quiet_nothing_is_signalled_whatever_leaves_first() {
     assert!((1_000..7_000).contains(&quiet_rounds), "{quiet_rounds} of 8,000 rounds are quiet");
 }
 
-fn of_reverie(gamma: f64) -> Vec<(&'static str, Value)> {
-    vec![
-        ("reserve", Value::Bytes(0)),
-        ("gamma", Value::Number(gamma)),
-        ("alpha", Value::Number(1.0)),
-        ("saturation", Value::Bytes(20_480)),
-        ("resume_offset", Value::Bytes(2_496)),
-    ]
+fn of_reverie(gamma: f64) -> impl Fn(&mut Pfc) {
+    move |pfc| {
+        let filter = Some(Filter { gamma, alpha: 1.0, saturation_bytes: 20_480 });
+        let (reserve_bytes, resume_offset_bytes) = (Some(0), Some(2_496));
+        let sharing = Sharing::Filters;
+        pfc.shares = Shares { sharing, filter, reserve_bytes, resume_offset_bytes, ..pfc.shares };
+    }
 }
 
 /// A pool of 100 packets for three links, each of which has a headroom of 5.

@@ -20,12 +20,13 @@ pub(in crate::queue) use params::{
     BUFFER, CARRIES, FRAMES, HEADROOM, LOSSLESS, MMU, SHARES, UNSAFE_HEADROOM,
 };
 pub use port::SharedPort;
-pub use settings::{pfc, written_as};
-pub use thresholds::interpolated;
+pub(super) use settings::{Filter, Shares, Sharing};
+pub use settings::{Pauses, Pfc};
 pub(super) use thresholds::{MARKING_PARAMS, Thresholds, check_marking};
 
 use super::flow_control::{CLASSES, CONTROL, class_in};
-use super::{Buffer, Built, Queue, Traits, egress};
+use super::specification::{Bound, Making};
+use super::{Buffer, Built, Specification, Traits};
 use crate::spec::{Complaint, Component, Kind, Registered, Value, Values, param};
 use crate::units::Rate;
 
@@ -52,130 +53,50 @@ const COMPONENT: Component = Component {
 };
 
 /// The queue.
-pub const QUEUE: Registered<Queue> = Registered {
+pub const QUEUE: Registered<Making> = Registered {
     component: COMPONENT,
-    factory: Queue {
-        most_bytes: |values, _| Some(values.bytes("buffer")),
-        is_sized_by_design: |values| lossless(values) != 0,
-        marks: |values| values.optional_bytes("ecn_max").is_some(),
-        classes: |_| Some(CLASSES as u64),
-        traits: |_| Traits { shares_buffer: true, ..Traits::NONE },
-        ..Queue::new(|values| Built::Held(Buffer::Shared(Box::new(SharedPort::build(values)))))
-    },
+    factory: Making { settable: &["ecn_min", "ecn_max", "ecn_probability"], ..Making::new(read) },
 };
+
+fn read(values: &Values) -> Specification {
+    let thresholds = Thresholds::of(values);
+    let ties_as_ns3 = values.text("ties") == "ns-3";
+    let port = SharedPort::build(ties_as_ns3, thresholds);
+    let mut pfc = Pfc::new(Shares::of(values, values.bytes("buffer")), Pauses::of(values));
+    pfc.ties_as_ns3 = ties_as_ns3;
+    Specification {
+        bounds: vec![Bound::bytes(pfc.buffer_bytes())],
+        is_sized_by_design: pfc.pauses.lossless != 0,
+        marks: thresholds.is_some(),
+        may_mark: true,
+        thresholds,
+        classes: Some(CLASSES as u64),
+        traits: Traits { shares_buffer: true, ..Traits::NONE },
+        pfc: Some(pfc),
+        ..Specification::new(values, Built::Held(Buffer::Shared(Box::new(port))))
+    }
+}
 
 fn check(values: &Values) -> Result<(), Complaint> {
     check_marking(values)?;
-    check_settings(values)
+    check_lossless(values, "class 0 is never paused")?;
+    Pfc::new(Shares::of(values, values.bytes("buffer")), Pauses::of(values)).check()
 }
 
-/// What must hold of the buffer and its pauses.
-pub(super) fn check_settings(values: &Values) -> Result<(), Complaint> {
-    if values.bytes("buffer") > LARGEST_BUFFER {
-        return Err(Complaint::new("buffer", format!("write at most {LARGEST_BUFFER}B")));
+/// Refuses classes that there are not, and the control class, of which something is so.
+pub(super) fn check_lossless(values: &Values, of_control: &str) -> Result<(), Complaint> {
+    match values.list("lossless").iter().map(Value::as_count).find(|class| *class >= CLASSES as u64) {
+        Some(class) => {
+            let message = format!("there is no class {class}; write classes from 1 to 7: {of_control}");
+            Err(Complaint::new("lossless", message))
+        }
+        None => Ok(()),
     }
-    if !(1..=65_535).contains(&values.bytes("pause_frame")) {
-        return Err(Complaint::new("pause_frame", "write a size from 1B to 65535B"));
-    }
-    let classes: Vec<u64> = numbers(values);
-    if let Some(class) = classes.iter().find(|class| **class >= CLASSES as u64) {
-        let message =
-            format!("there is no class {class}; write classes from 1 to 7: class 0 is never paused");
-        return Err(Complaint::new("lossless", message));
-    }
-    let meaningless = ["headroom", "pause_above", "pause_time", "watchdog"];
-    let meaningless = meaningless.into_iter().find(|key| *values.get(key) != Value::Absent);
-    if let Some(key) = meaningless.filter(|_| classes.is_empty()) {
-        return Err(Complaint::new(key, "has no meaning where no class is lossless; leave it out"));
-    }
-    if limits_all(values) && values.text("mmu") == "hpcc-ns3" && *values.get("egress_alpha") == Value::Absent
-    {
-        let message = "\"hpcc-ns3\" limits nothing at egress; write egress_alpha, too, or leave this out";
-        return Err(Complaint::new("egress_limits", message));
-    }
-    if limits_all(values) && classes.is_empty() {
-        return Err(Complaint::new(
-            "egress_limits",
-            "no class is lossless, so all are limited; leave it out",
-        ));
-    }
-    if pauses_run_out(values) && *values.get("pause_time") == Value::Absent {
-        let message = "a pause that does not end is not repeated; write pause_time, too, or leave this out";
-        return Err(Complaint::new("pause_repeats", message));
-    }
-    if values.optional_bytes("pause_above") == Some(0) {
-        return Err(Complaint::new(
-            "pause_above",
-            "every link would be paused for ever; write a size above zero",
-        ));
-    }
-    let by_alpha = ["alpha", "alpha_by_rate"].into_iter().find(|key| *values.get(key) != Value::Absent);
-    if let Some(key) = by_alpha.filter(|_| values.optional_bytes("pause_above").is_some()) {
-        return Err(Complaint::new(key, "pause_above says when links are paused; leave one of the two out"));
-    }
-    Ok(())
-}
-
-pub(super) fn numbers(values: &Values) -> Vec<u64> {
-    let number = |value: &Value| match value {
-        Value::Count(class) => *class,
-        other => panic!("a class is {other:?}"),
-    };
-    values.list("lossless").iter().map(number).collect()
 }
 
 /// Which classes are lossless, a bit for each.
 pub(super) fn lossless(values: &Values) -> u8 {
-    numbers(values).into_iter().fold(0, |classes, class| classes | 1 << class)
-}
-
-/// Whether lossless classes are limited at egress, too.
-fn limits_all(queue: &Values) -> bool {
-    queue.text("egress_limits") == "all"
-}
-
-/// Whether pauses are repeated by arrivals only, and run out without; of [`pfc`].
-pub fn pauses_run_out(queue: &Values) -> bool {
-    queue.text("pause_repeats") == "arrivals"
-}
-
-/// Whether a queue that pauses keeps its lossless classes from every loss.
-pub fn is_lossless(queue: &Values) -> bool {
-    let loses = |pfc: &Values| {
-        let gives_up = pfc.optional_time("watchdog").is_some();
-        pfc.flag("unsafe_headroom") || limits_all(pfc) || pauses_run_out(pfc) || gives_up
-    };
-    pfc(queue).is_some_and(|pfc| !loses(&pfc))
-}
-
-/// The size of its pause frames, if a queue is charged to links.
-pub fn pause_bytes(queue: &Values) -> Option<u64> {
-    pfc(queue).map(|pfc| pfc.bytes("pause_frame"))
-}
-
-/// The classes that a queue pauses, a bit for each.
-pub fn paused_classes(queue: &Values) -> u8 {
-    pfc(queue).map_or(0, |pfc| lossless(&pfc))
-}
-
-/// Whether a queue has a class that it pauses.
-pub fn pauses(queue: &Values) -> bool {
-    paused_classes(queue) != 0
-}
-
-/// Whether pauses may hold each other forever: where some class is lossless and no watchdog breaks it.
-pub fn may_deadlock(queue: &Values) -> bool {
-    pfc(queue).is_some_and(|pfc| lossless(&pfc) != 0 && pfc.optional_time("watchdog").is_none())
-}
-
-/// The default of a switch in either simulator.
-fn by_mmu<T>(values: &Values, hpcc: T, conweave: T) -> T {
-    if values.text("mmu") == "conweave-ns3" { conweave } else { hpcc }
-}
-
-/// Whether the buffer is shared out by filters, as Reverie's is.
-fn is_filtered(values: &Values) -> bool {
-    values.text("mmu") == egress::REVERIE.kind
+    values.list("lossless").iter().fold(0, |classes, class| classes | 1 << class.as_count())
 }
 
 /// Of the classes that are ready, a bit for each, the one to serve: the control class, else the next after the one

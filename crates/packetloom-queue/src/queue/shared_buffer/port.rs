@@ -12,7 +12,6 @@ use crate::queue::flow_control::{CLASSES, CONTROL, PausedClasses, class_in, depa
 use crate::queue::list::List;
 use crate::queue::{Counts, Departure, Env, Holds, Joined, Occupancy, Opening, Site};
 use crate::random::Stream;
-use crate::spec::Values;
 use crate::units::Time;
 
 /// The port's packets.
@@ -38,7 +37,7 @@ pub struct SharedPort {
 
 impl SharedPort {
     /// An empty port that marks nothing until it is placed.
-    pub fn build(values: &Values) -> SharedPort {
+    pub(super) fn build(has_planned_order: bool, ecn: Option<Thresholds>) -> SharedPort {
         SharedPort {
             paused: PausedClasses::default(),
             waiting: 0,
@@ -48,8 +47,8 @@ impl SharedPort {
             last: None,
             classes: Default::default(),
             marking: Marking::Never,
-            has_planned_order: values.text("ties") == "ns-3",
-            ecn: Thresholds::of(values),
+            has_planned_order,
+            ecn,
         }
     }
 

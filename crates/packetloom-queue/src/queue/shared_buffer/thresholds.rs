@@ -1,7 +1,7 @@
 //! Where a port begins to mark, by its rate (HPCC's run.py has thresholds for each rate).
 
-use crate::queue::Site;
 use crate::queue::admission::{Marking, in_proportion};
+use crate::queue::{Site, Specification};
 use crate::spec::{Complaint, Kind, Needs, Param, Values, param};
 use crate::units::Rate;
 use std::collections::BTreeSet;
@@ -58,7 +58,7 @@ pub(in crate::queue) fn check_marking(values: &Values) -> Result<(), Complaint> 
 }
 
 /// Of marking, for ports of a rate.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(in crate::queue) struct Thresholds {
     min: u64,
     max: u64,
@@ -87,6 +87,19 @@ impl Thresholds {
         Marking::between(min, max, self.probability)
     }
 
+    /// See [`Specification::interpolated`].
+    fn interpolated(self, rates: &BTreeSet<Rate>, host_rate: Rate) -> Vec<String> {
+        let usual = self.rate.unwrap_or(host_rate);
+        let others = rates.iter().filter(|rate| self.by_rate && **rate != usual);
+        let words = |rate: &Rate| {
+            let [min, max] = self.scaled(*rate, host_rate);
+            format!(
+                "ports of {rate} mark from {min} B to {max} B: ecn_min and ecn_max, which are for {usual}, in proportion to the rate"
+            )
+        };
+        others.map(words).collect()
+    }
+
     /// Kmin and Kmax at this rate: in proportion to it, or the same everywhere.
     fn scaled(self, rate: Rate, host_rate: Rate) -> [u64; 2] {
         if !self.by_rate {
@@ -97,50 +110,31 @@ impl Thresholds {
     }
 }
 
-/// The rates, of these, for which a queue's thresholds are interpolated, in words.
-pub fn interpolated(queue: &Values, rates: &BTreeSet<Rate>, host_rate: Rate) -> Vec<String> {
-    let marking = queue.entries.contains_key("ecn_by_rate").then(|| Thresholds::of(queue)).flatten();
-    let Some(thresholds) = marking.filter(|thresholds| thresholds.by_rate) else { return Vec::new() };
-    let usual = thresholds.rate.unwrap_or(host_rate);
-    let others = rates.iter().filter(|rate| **rate != usual);
-    let words = |rate: &Rate| {
-        let [min, max] = thresholds.scaled(*rate, host_rate);
-        format!(
-            "ports of {rate} mark from {min} B to {max} B: ecn_min and ecn_max, which are for {usual}, in proportion to the rate"
-        )
-    };
-    others.map(words).collect()
+impl Specification {
+    /// The rates, of these, for which its thresholds are interpolated, in words.
+    pub fn interpolated(&self, rates: &BTreeSet<Rate>, host_rate: Rate) -> Vec<String> {
+        self.thresholds.map_or_else(Vec::new, |thresholds| thresholds.interpolated(rates, host_rate))
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::spec::Value;
 
     #[test]
     fn other_rates_than_the_hosts_have_thresholds_in_proportion_which_is_said() {
-        let entries = |by_rate, rate| {
-            [
-                ("ecn_min", Value::Bytes(400_000)),
-                ("ecn_max", Value::Bytes(1_600_000)),
-                ("ecn_probability", Value::Number(0.2)),
-                ("ecn_rate", rate),
-                ("ecn_by_rate", Value::Flag(by_rate)),
-            ]
-        };
         let said = |by_rate, rate| {
-            let entries = entries(by_rate, rate).map(|(name, value)| (name.to_owned(), value)).into();
-            let queue = Values { kind: "shared-buffer".to_owned(), entries };
+            let thresholds = Thresholds { min: 400_000, max: 1_600_000, probability: 0.2, rate, by_rate };
             let rates = [100, 400].map(Rate::from_gbps).into();
-            interpolated(&queue, &rates, Rate::from_gbps(100))
+            thresholds.interpolated(&rates, Rate::from_gbps(100))
         };
         let expected = "ports of 400Gbps mark from 1600000 B to 6400000 B: ecn_min and ecn_max, which are for 100Gbps, in proportion to the rate";
-        assert_eq!(said(true, Value::Absent), [expected]);
-        let of_400 = said(true, Value::Rate(Rate::from_gbps(400)));
+        assert_eq!(said(true, None), [expected]);
+        let of_400 = said(true, Some(Rate::from_gbps(400)));
         assert!(
             of_400.len() == 1 && of_400[0].starts_with("ports of 100Gbps mark from 100000 B"),
             "{of_400:?}"
         );
-        assert!(said(false, Value::Absent).is_empty());
+        assert!(said(false, None).is_empty());
     }
 }
