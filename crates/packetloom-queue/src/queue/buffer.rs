@@ -1,11 +1,11 @@
 //! The queues that hold packets, as one type, and the list of all that a scenario can name.
 
 use super::bfc::Bfc;
-use super::cbfc::Cbfc;
 use super::classes::Classes;
 use super::credit_limiter::CreditLimiter;
 use super::daq::Daq;
 use super::egress::Egress;
+use super::egress::by_credit::ByCredit;
 use super::fair::Fair;
 use super::held_fifo::HeldFifo;
 use super::pfabric::PFabric;
@@ -16,8 +16,7 @@ use super::trimming::Trimming;
 use super::weighted_fair::WeightedFair;
 use super::{
     Admission, Booked, Departure, Env, Holds, Joined, Occupancy, Opening, PausedClasses, Site, admission,
-    bfc, cbfc, classes, credit_limiter, daq, egress, fair, pfabric, python, shared_buffer, trimming,
-    weighted_fair,
+    bfc, classes, credit_limiter, daq, egress, fair, pfabric, python, shared_buffer, trimming, weighted_fair,
 };
 use crate::link_message::LinkMessage;
 use crate::packet::Kind;
@@ -58,10 +57,10 @@ queues! {
     Trimming(Trimming) = [trimming::QUEUE],
     Fair(Fair) = [fair::QUEUE],
     Daq(Box<Daq>) = [daq::QUEUE],
-    Cbfc(Box<Cbfc>) = [cbfc::QUEUE],
     Shared(Box<SharedPort>) = [shared_buffer::QUEUE],
     Python(Box<Ruled>) = [python::QUEUE],
     WeightedFair(Box<WeightedFair>) = [weighted_fair::QUEUE],
+    ByCredit(Box<ByCredit>) = [egress::by_credit::QUEUE],
     Egress(Box<Egress>) = [egress::QUEUE],
     CreditLimiter(Box<CreditLimiter>) = [credit_limiter::QUEUE],
     Bfc(Box<Bfc>) = [bfc::QUEUE],

@@ -59,6 +59,9 @@ pub struct Look<'a> {
 ///
 /// A packet that can't be marked and is judged so goes on without a mark.
 pub trait Aqm {
+    /// Whether it is asked about packets that come.
+    const JUDGES_ARRIVALS: bool = true;
+
     /// Where the port is, before anything comes.
     fn place(&mut self, _site: &Site) {}
 

@@ -82,6 +82,9 @@ pub(super) enum Division {
 }
 
 impl Room {
+    /// All packets are admitted.
+    pub(super) const ANY: Room = Room { own: Admission::UNLIMITED, shares: None, pool: None };
+
     /// From a component that was read.
     pub(super) fn of(values: &Values) -> Room {
         spec::factory(BUFFERS, &values.kind)(values)
@@ -89,12 +92,12 @@ impl Room {
 
     /// A port's own.
     fn own(values: &Values) -> Room {
-        Room { own: Admission::of(values, Marking::Never), shares: None, pool: None }
+        Room { own: Admission::of(values, Marking::Never), ..Room::ANY }
     }
 
     /// One of which links are charged for what they have.
     pub(super) fn charged(shares: Shares) -> Room {
-        Room { own: Admission::UNLIMITED, shares: Some(shares), pool: None }
+        Room { shares: Some(shares), ..Room::ANY }
     }
 
     /// A port's own, of what all ports share.

@@ -3,8 +3,8 @@
 use super::*;
 use crate::link_message::{LinkMessage, PauseOrigin};
 use crate::packet::{Kind as PacketKind, Packet};
+use crate::queue::Pauses;
 use crate::queue::testing::TestBuffer;
-use crate::queue::{Admission, Pauses};
 use crate::random::{Purpose, Stream};
 use crate::spec::Value;
 use crate::units::Time;
@@ -35,7 +35,7 @@ fn port(scheduler: Values) -> TestBuffer<u32> {
     let parts = Parts {
         scheduler: scheduler::Specification::of(&scheduler),
         aqm: aqm::Specification::of(&values("none", &[])),
-        buffer: Room { own: Admission::UNLIMITED, shares: None, pool: None },
+        buffer: Room::ANY,
         flow_control: FlowControl::Pauses(pauses),
     };
     let Built::Held(buffer) = parts.build() else { panic!("it is held") };

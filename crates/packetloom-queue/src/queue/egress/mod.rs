@@ -3,6 +3,7 @@
 
 mod abm;
 mod buffer;
+pub(super) mod by_credit;
 mod lossless;
 #[cfg(test)]
 mod lossless_tests;

@@ -1,24 +1,28 @@
 //! The way of a packet through a port of parts.
 
 use super::Parts;
+use super::by_credit::OfSwitches;
 use crate::link_message::LinkMessage;
-use crate::packet::{Kind, Packet};
+use crate::packet::Kind;
 use crate::packets::{PacketId, Packets};
 use crate::queue::aqm::{AnyAqm, Aqm, Look, Waiting};
-use crate::queue::flow_control::{FlowControl, Gates, PausedClasses, class_in};
+use crate::queue::flow_control::credit::Credit;
+use crate::queue::flow_control::{CLASSES, FlowControl, Gates, PausedClasses, Specification, class_in};
 use crate::queue::scheduler::{AnyScheduler, Scheduler};
 use crate::queue::{Admission, Departure, Env, Holds, Joined, Occupancy, Opening, Site, Verdict};
 use crate::units::Time;
 
-/// A port's packets, and what decides about them.
+/// A port's packets, and what decides about them: parts that a scenario names, or those of a queue with a name.
 #[derive(Clone, Debug)]
-pub struct Egress {
-    scheduler: AnyScheduler,
+pub struct Egress<S = AnyScheduler, A = AnyAqm> {
+    scheduler: S,
     /// The AQM of a queue to which nothing has come, and those of the scheduler's queues; one alone if it couples them.
-    fresh: AnyAqm,
-    aqms: Vec<AnyAqm>,
+    fresh: A,
+    aqms: Vec<A>,
     couples: bool,
     room: Admission,
+    /// What waits of a class at a switch's port that needs no credit, where classes have a buffer each, for data alone.
+    class_bytes: Option<u64>,
     /// Whether others are dropped in favour of what comes.
     evicts: bool,
     /// What each queue has sent, where the buffer has thresholds for queues.
@@ -28,12 +32,12 @@ pub struct Egress {
 }
 
 /// What waits, as an AQM may ask.
-struct Port<'a, H> {
-    scheduler: &'a AnyScheduler,
+struct Port<'a, S, H> {
+    scheduler: &'a S,
     packets: &'a Packets<H>,
 }
 
-impl<H: Copy + Default> Waiting for Port<'_, H> {
+impl<S: Scheduler, H: Copy + Default> Waiting for Port<'_, S, H> {
     fn queued(&self) -> Occupancy {
         self.scheduler.queued()
     }
@@ -49,9 +53,6 @@ impl Egress {
         let Parts { scheduler, aqm, buffer, flow_control } = parts;
         let queues = scheduler.queues;
         Egress {
-            scheduler: scheduler.empty.clone(),
-            fresh: aqm.fresh.clone(),
-            aqms: Vec::new(),
             couples: aqm.couples,
             evicts: scheduler.evicts,
             sent_bytes: match (queues, buffer.by_queues()) {
@@ -60,6 +61,35 @@ impl Egress {
             },
             room: buffer.own,
             flow_control: queues.and_then(|queues| FlowControl::build(flow_control, queues)),
+            ..Egress::of(scheduler.empty.clone(), aqm.fresh.clone())
+        }
+    }
+}
+
+impl<S: Scheduler> Egress<S, OfSwitches> {
+    /// An empty port of classes that need credit; those that need none have so much buffer each.
+    pub(super) fn by_credit(scheduler: S, aqm: OfSwitches, credit: Credit, class_bytes: u64) -> Self {
+        Egress {
+            class_bytes: Some(class_bytes),
+            flow_control: FlowControl::build(&Specification::Credit(credit), CLASSES),
+            ..Egress::of(scheduler, aqm)
+        }
+    }
+}
+
+impl<S: Scheduler, A: Aqm + Clone> Egress<S, A> {
+    /// An empty port that admits all.
+    fn of(scheduler: S, fresh: A) -> Self {
+        Egress {
+            scheduler,
+            fresh,
+            aqms: Vec::new(),
+            couples: false,
+            room: Admission::UNLIMITED,
+            class_bytes: None,
+            evicts: false,
+            sent_bytes: Vec::new(),
+            flow_control: None,
         }
     }
 
@@ -73,11 +103,6 @@ impl Egress {
     #[inline]
     fn gates(&self) -> Gates {
         self.flow_control.as_ref().map_or(Gates::OPEN, |flow_control| flow_control.gates())
-    }
-
-    /// Whether nothing drops a packet here, because the far end of its link had room for it.
-    fn is_kept<H>(&self, packet: &Packet<H>) -> bool {
-        self.flow_control.as_ref().is_some_and(|flow_control| flow_control.has_room_for(packet))
     }
 
     /// What takes of the port's buffer.
@@ -94,21 +119,28 @@ impl Egress {
     }
 
     /// The place of the AQM of a queue, which is there.
+    #[inline]
     fn place_of(&mut self, queue: usize) -> usize {
         let place = if self.couples { 0 } else { queue };
         if place >= self.aqms.len() {
-            self.aqms.resize_with(place + 1, || self.fresh.clone());
+            self.add_aqms(place + 1);
         }
         place
     }
 
+    #[cold]
+    fn add_aqms(&mut self, count: usize) {
+        self.aqms.resize_with(count, || self.fresh.clone());
+    }
+
     /// The AQM of a queue.
-    fn aqm(&mut self, queue: usize) -> &mut AnyAqm {
+    fn aqm(&mut self, queue: usize) -> &mut A {
         let place = self.place_of(queue);
         &mut self.aqms[place]
     }
 
     /// What the AQM of a queue says of a packet that comes, or leaves after it has waited.
+    #[inline]
     fn judge<H: Copy + Default>(
         &mut self,
         id: PacketId,
@@ -143,7 +175,7 @@ impl Egress {
     }
 }
 
-impl Holds for Egress {
+impl<S: Scheduler, A: Aqm + Clone> Holds for Egress<S, A> {
     fn put<H: Copy + Default>(&mut self, id: PacketId, _: Option<Opening>, env: &mut Env<'_, H>) -> Joined {
         if let Some(flow_control) = &mut self.flow_control
             && env.packets.get(id).kind == Kind::Link
@@ -152,20 +184,33 @@ impl Holds for Egress {
             return Joined::Waits;
         }
         let packet = env.packets.get(id);
-        let (size_bytes, is_kept) = (packet.size_bytes, self.is_kept(packet));
+        let (size_bytes, is_data) = (packet.size_bytes, packet.kind == Kind::Data);
+        // What the far end of its link had room for is not dropped.
+        let taken_bytes = self.flow_control.as_ref().map_or(0, |control| control.taken_by(packet));
+        let is_kept = taken_bytes > 0;
         let is_judged = !self.evicts && !is_kept;
-        if is_judged && self.room.judge(self.charged_here(), size_bytes, env.random) == Verdict::Drop {
+        if is_judged
+            && self.room.looks()
+            && self.room.judge(self.charged_here(), size_bytes, env.random) == Verdict::Drop
+        {
             env.drop(id);
             return Joined::Dropped;
         }
         let queue = self.scheduler.queue_for(id, env.packets);
-        if self.judge(id, queue, (Time::ZERO, false), env) == Verdict::Drop && !is_kept {
+        if let Some(most) = self.class_bytes.filter(|_| is_judged && is_data)
+            && self.scheduler.queued_in(queue).bytes + u64::from(size_bytes) > most
+        {
+            env.drop(id);
+            return Joined::Dropped;
+        }
+        if A::JUDGES_ARRIVALS && self.judge(id, queue, (Time::ZERO, false), env) == Verdict::Drop && !is_kept
+        {
             env.drop(id);
             return Joined::Dropped;
         }
         if let Some(flow_control) = &mut self.flow_control {
             let is_first = self.scheduler.queued_in(queue).packets == 0;
-            flow_control.join(queue, env.packets.get(id), is_first);
+            flow_control.join(queue, (env.packets.get(id), taken_bytes), is_first);
         }
         self.scheduler.join(id, queue, env.packets);
         if self.evicts && self.make_room(env) { Joined::Dropped } else { Joined::Waits }
@@ -183,7 +228,8 @@ impl Holds for Egress {
             while let Some(id) = self.scheduler.pop(queue, env) {
                 let packet = env.packets.get(id);
                 let (sojourn, size_bytes) = (env.now.since(packet.time), packet.size_bytes);
-                let is_kept = self.is_kept(packet);
+                let is_kept =
+                    self.flow_control.as_ref().is_some_and(|control| control.first_takes(queue) > 0);
                 let goes = self.judge(id, queue, (sojourn, true), env) != Verdict::Drop || is_kept;
                 self.note_left(queue, (id, goes), env.packets);
                 if goes {
@@ -225,7 +271,10 @@ impl Holds for Egress {
 
     fn is_ready(&self) -> bool {
         match &self.flow_control {
-            Some(flow_control) => self.sendable(flow_control).packets > 0,
+            Some(flow_control) => {
+                let (gates, queues) = (flow_control.gates(), flow_control.queues());
+                !flow_control.messages().is_empty() || self.scheduler.may_send(gates, queues)
+            }
             None => self.scheduler.queued().packets > 0 || !self.scheduler.is_settled(),
         }
     }
@@ -257,6 +306,7 @@ impl Holds for Egress {
     }
 
     fn place(&mut self, site: Site) {
+        self.class_bytes = self.class_bytes.filter(|_| site.is_switch);
         self.fresh.place(&site);
         if let Some(flow_control) = &mut self.flow_control {
             flow_control.place(&site);

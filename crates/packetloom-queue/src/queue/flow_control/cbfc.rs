@@ -1,7 +1,7 @@
 //! Credit-based flow control at a port of parts: a queue of its scheduler waits while its first packet has no credit.
 
 use super::credit::{self, Credit, Ledger, UEC};
-use super::{CLASSES, Gates, Read, Specification, charged_class};
+use super::{CLASSES, Read, Specification, class_in};
 use crate::narrow::narrow;
 use crate::packet::Packet;
 use crate::queue::Occupancy;
@@ -20,12 +20,12 @@ const COMPONENT: Component = Component {
 pub(super) const FLOW_CONTROL: Registered<Read> =
     Registered { component: COMPONENT, factory: |values| Specification::Credit(Credit::of_parts(values)) };
 
-/// What the first packet of a queue takes.
+/// The first packet of a queue.
 #[derive(Clone, Copy, Debug, Default)]
 struct Head {
-    class: usize,
-    /// 0: it needs no credit, or there is none.
-    bytes: u64,
+    class: u8,
+    /// What it takes of its class; 0: it needs no credit, or there is none.
+    bytes: u32,
 }
 
 /// What a port knows of credit.
@@ -48,41 +48,45 @@ impl Credits {
         self.charged
     }
 
-    /// Whether a packet needs credit.
-    pub(super) fn charges<H>(&self, packet: &Packet<H>) -> bool {
-        self.ledger.bytes_of(packet) > 0
-    }
-
-    /// A packet joins, and waits.
-    pub(super) fn join<H>(&mut self, packet: &Packet<H>) {
-        if self.charges(packet) {
-            self.charged.add(packet.size_bytes);
+    /// A packet joins, and waits, which takes so much.
+    #[inline]
+    pub(super) fn join(&mut self, size_bytes: u16, taken_bytes: u64) {
+        if taken_bytes > 0 {
+            self.charged.add(size_bytes);
         }
     }
 
-    /// A packet is taken out; returns its class and what it took, if it needed credit.
-    pub(super) fn leave<H>(&mut self, packet: &Packet<H>) -> Option<(u8, u64)> {
-        let taken = self.ledger.bytes_of(packet);
-        if taken == 0 {
+    /// The first packet of a queue is taken out; returns its class and what it took, if it needed credit.
+    #[inline]
+    pub(super) fn leave(&mut self, queue: usize, size_bytes: u16) -> Option<(u8, u64)> {
+        let Head { class, bytes } = self.heads[queue];
+        if bytes == 0 {
             return None;
         }
-        self.charged.remove(packet.size_bytes);
-        Some((charged_class(packet)?, taken))
+        self.charged.remove(size_bytes);
+        Some((class, bytes.into()))
     }
 
-    /// The first packet of a queue is another one, or there is none.
-    pub(super) fn note_first<H>(&mut self, queue: usize, first: Option<&Packet<H>>) {
-        let of = |packet: &Packet<H>| {
-            let class = charged_class(packet).map_or(0, usize::from);
-            Head { class, bytes: self.ledger.bytes_of(packet) }
+    /// What the first packet of a queue takes; 0: it needs no credit.
+    #[inline]
+    pub(super) fn first_takes(&self, queue: usize) -> u64 {
+        self.heads[queue].bytes.into()
+    }
+
+    /// The first packet of a queue is another one, which takes so much, or there is none.
+    #[inline]
+    pub(super) fn note_first<H>(&mut self, queue: usize, first: Option<(&Packet<H>, u64)>) {
+        let of = |(packet, bytes): (&Packet<H>, u64)| Head {
+            class: narrow::<u8>(class_in(packet.class)),
+            bytes: narrow::<u32>(bytes),
         };
         self.heads[queue] = first.map_or_else(Head::default, of);
     }
 
-    /// Which queues have credit for their first packets.
-    pub(super) fn gates(&self) -> Gates {
-        let is_short = |head: &Head| !self.ledger.has_credit(head.class, head.bytes);
-        let closed = (0..).zip(&self.heads).filter(|(_, head)| is_short(head));
-        Gates::closing(closed.fold(0, |closed, (queue, _)| closed | narrow::<u8>(1_u32 << queue)))
+    /// Whether a queue has credit for its first packet.
+    #[inline]
+    pub(super) fn has_credit(&self, queue: usize) -> bool {
+        let Head { class, bytes } = self.heads[queue];
+        self.ledger.has_credit(class.into(), bytes.into())
     }
 }

@@ -182,6 +182,7 @@ pub struct Charge {
 }
 
 impl Charge {
+    #[inline]
     fn credits(&self, size_bytes: u64) -> u64 {
         (size_bytes + self.overhead_bytes).div_ceil(self.credit_bytes)
     }
@@ -228,22 +229,25 @@ impl Ledger {
     }
 
     /// What a packet takes; 0: it needs no credit.
+    #[inline]
     pub(in crate::queue) fn bytes_of<H>(&self, packet: &Packet<H>) -> u64 {
         self.charge.bytes(charged_class(packet), packet.size_bytes).map_or(0, |(_, bytes)| bytes)
     }
 
     /// A packet is sent.
+    #[inline]
     pub(in crate::queue) fn spend(&mut self, class: usize, bytes: u64) {
         self.used_bytes[class] += if self.needs_credit { bytes } else { 0 };
     }
 
-    /// The far end says what has become free.
-    pub(in crate::queue) fn receive(&mut self, message: LinkMessage) {
-        if let LinkMessage::Credit { class, bytes } = message {
-            let used = &mut self.used_bytes[class_in(class)];
-            debug_assert!(*used >= bytes.into(), "more credit came back than was used");
-            *used -= u64::from(bytes);
-        }
+    /// The far end says what has become free, and of which class, which is returned.
+    pub(in crate::queue) fn receive(&mut self, message: LinkMessage) -> Option<usize> {
+        let LinkMessage::Credit { class, bytes } = message else { return None };
+        let class = class_in(class);
+        let used = &mut self.used_bytes[class];
+        debug_assert!(*used >= bytes.into(), "more credit came back than was used");
+        *used -= u64::from(bytes);
+        Some(class)
     }
 
     /// What is used of a class, if credit is needed.

@@ -18,6 +18,20 @@ impl Gates {
         Gates { closed }
     }
 
+    /// The same, but whether this queue may, which is one of those that can be closed.
+    #[inline]
+    #[must_use]
+    pub const fn with(self, queue: usize, is_open: bool) -> Gates {
+        let at = queue % CLASSES;
+        Gates { closed: self.closed & !(1 << at) | (!is_open as u8) << at }
+    }
+
+    /// Of these queues, a bit for each, those that may.
+    #[inline]
+    pub const fn open_of(self, queues: u8) -> u8 {
+        queues & !self.closed
+    }
+
     /// Whether a queue may.
     #[inline]
     pub fn is_open(self, queue: usize) -> bool {

@@ -17,7 +17,7 @@ enum Rule {
     /// The far end pauses classes.
     Pauses(PausedClasses),
     /// The far end gives credit.
-    Credits(Box<Credits>),
+    Credits(Credits),
 }
 
 /// The flow control of a port.
@@ -39,13 +39,14 @@ impl FlowControl {
         let rule = match specification {
             Specification::None => return None,
             Specification::Pauses(_) => Rule::Pauses(PausedClasses::default()),
-            Specification::Credit(credit) => Rule::Credits(Box::new(Credits::of(credit))),
+            Specification::Credit(credit) => Rule::Credits(Credits::of(credit)),
         };
         let (messages, last) = (List::default(), None);
         Some(Box::new(FlowControl { rule, messages, last, gates: Gates::OPEN, queues }))
     }
 
     /// How many queues the scheduler has.
+    #[inline]
     pub fn queues(&self) -> usize {
         self.queues
     }
@@ -57,21 +58,25 @@ impl FlowControl {
     }
 
     /// The messages that wait.
+    #[inline]
     pub fn messages(&self) -> &List {
         &self.messages
     }
 
     /// The same, to be changed.
+    #[inline]
     pub fn messages_mut(&mut self) -> &mut List {
         &mut self.messages
     }
 
     /// What was sent last, if the link that it came by has to be notified.
+    #[inline]
     pub fn last(&self) -> Option<Departure> {
         self.last
     }
 
     /// Nothing is sent yet this time.
+    #[inline]
     pub fn forget_last(&mut self) {
         self.last = None;
     }
@@ -113,20 +118,30 @@ impl FlowControl {
     }
 
     /// Whether it goes by credit.
+    #[inline]
     pub fn gives_credit(&self) -> bool {
         self.credits().is_some()
     }
 
-    /// Whether a packet has room at the far end of its link, so that nothing drops it here.
-    pub fn has_room_for<H>(&self, packet: &Packet<H>) -> bool {
-        self.credits().is_some_and(|credits| credits.charges(packet))
+    /// What a packet takes at the far end of its link, if there it has room, so that nothing drops it here; else 0.
+    #[inline]
+    pub fn taken_by<H>(&self, packet: &Packet<H>) -> u64 {
+        self.credits().map_or(0, |credits| credits.ledger.bytes_of(packet))
+    }
+
+    /// The same of the first packet of a queue.
+    #[inline]
+    pub fn first_takes(&self, queue: usize) -> u64 {
+        self.credits().map_or(0, |credits| credits.first_takes(queue))
     }
 
     /// What waits that takes none of the port's buffer.
+    #[inline]
     pub fn waits_by_credit(&self) -> Occupancy {
         self.credits().map_or_else(Occupancy::default, |credits| credits.charged())
     }
 
+    #[inline]
     fn credits(&self) -> Option<&Credits> {
         match &self.rule {
             Rule::Pauses(_) => None,
@@ -142,17 +157,19 @@ impl FlowControl {
         }
     }
 
-    /// A packet joins a queue, where it is the first if nothing waited.
-    pub fn join<H>(&mut self, queue: usize, packet: &Packet<H>, is_first: bool) {
+    /// A packet joins a queue, where it is the first if nothing waited; it takes so much.
+    #[inline]
+    pub fn join<H>(&mut self, queue: usize, (packet, taken_bytes): (&Packet<H>, u64), is_first: bool) {
         let Rule::Credits(credits) = &mut self.rule else { return };
-        credits.join(packet);
+        credits.join(packet.size_bytes, taken_bytes);
         if is_first {
-            credits.note_first(queue, Some(packet));
-            self.gates = credits.gates();
+            credits.note_first(queue, Some((packet, taken_bytes)));
+            self.gates = self.gates.with(queue, credits.has_credit(queue));
         }
     }
 
-    /// A packet was taken out of a queue, which now has another one first, and is sent, or dropped.
+    /// The first packet was taken out of a queue, which now has another one first, and is sent, or dropped.
+    #[inline(always)]
     pub fn leave<H: Copy + Default>(
         &mut self,
         (queue, first): (usize, Option<PacketId>),
@@ -164,13 +181,15 @@ impl FlowControl {
             Rule::Pauses(_) => return,
             Rule::Credits(credits) => credits,
         };
-        let charged = credits.leave(packets.get(id));
+        let charged = credits.leave(queue, packets.get(id).size_bytes);
         if let (Some((class, bytes)), true) = (charged, is_sent) {
             credits.ledger.spend(class.into(), bytes);
             self.last = Some(Departure { from: packets.ingress(id), class, bytes: narrow::<u16>(bytes) });
         }
-        credits.note_first(queue, first.map(|id| packets.get(id)));
-        self.gates = credits.gates();
+        let first = first.map(|id| packets.get(id));
+        let first = first.map(|packet| (packet, credits.ledger.bytes_of(packet)));
+        credits.note_first(queue, first);
+        self.gates = self.gates.with(queue, credits.has_credit(queue));
     }
 
     /// Nothing more of a class is put in until it is resumed.
@@ -185,8 +204,12 @@ impl FlowControl {
         let paused = match &mut self.rule {
             Rule::Pauses(paused) => paused,
             Rule::Credits(credits) => {
-                credits.ledger.receive(message);
-                return self.gates = credits.gates();
+                // A class has its packets in one queue.
+                if let Some(class) = credits.ledger.receive(message) {
+                    let queue = class.min(self.queues - 1);
+                    self.gates = self.gates.with(queue, credits.has_credit(queue));
+                }
+                return;
             }
         };
         paused.receive(now, message);

@@ -78,6 +78,11 @@ pub trait Scheduler {
         true
     }
 
+    /// Whether any of so many queues has packets and may send.
+    fn may_send(&self, gates: Gates, queues: usize) -> bool {
+        (0..queues).any(|queue| gates.is_open(queue) && self.queued_in(queue).packets > 0)
+    }
+
     /// All packets, in any order.
     fn packets<'a, H: Copy + Default>(
         &'a self,
@@ -231,6 +236,12 @@ macro_rules! schedulers {
             ) -> Box<dyn Iterator<Item = PacketId> + 'a> {
                 match self {
                     $(AnyScheduler::$name(scheduler) => scheduler.packets(packets)),*
+                }
+            }
+
+            fn may_send(&self, gates: Gates, queues: usize) -> bool {
+                match self {
+                    $(AnyScheduler::$name(scheduler) => scheduler.may_send(gates, queues)),*
                 }
             }
 
