@@ -13,8 +13,8 @@ use super::partition::Partition;
 use super::port::{Discipline, Port};
 use super::shard::Shard;
 use super::switch::{
-    Backpressure, Balance, Credits, CutThrough, LinkControl, PauseSettings, Pauses, Returns, Switch, Ties,
-    Updates,
+    Backpressure, Balance, Credits, CutThrough, Equipment, LinkControl, PauseSettings, Pauses, Returns,
+    Switch, Ties, Updates,
 };
 use crate::fault::{LinkFault, SlowHost};
 use crate::narrow::exact;
@@ -332,19 +332,20 @@ impl<'a> Assembly<'a> {
         });
         let links_out = topology.nodes[id as usize].ports.clone();
         let rates = links_out.map(|link| topology.links[link as usize].rate);
-        Switch::new(
-            self.router(id),
+        Switch::new(Equipment {
+            router: self.router(id),
             ports,
             node,
-            back,
-            queue.pool.as_ref().map(|pool| Pool::build(pool, rates)),
+            ways_back: back,
+            has_agents,
+            pool: queue.pool.as_ref().map(|pool| Pool::build(pool, rates)),
             control,
-            self.balance(id),
-            queue.returns_to_sender,
-            plan.measures_order.then_some(topology.nodes[id as usize].ports.start),
-            cut_through(topology, links_in()),
-            queue.ties_as_ns3.then(|| Ties::as_in_ns3(numbers_in.len())),
-        )
+            balance: self.balance(id),
+            returns: queue.returns_to_sender,
+            traces_from: plan.measures_order.then_some(topology.nodes[id as usize].ports.start),
+            cut_through: cut_through(topology, links_in()),
+            ties: queue.ties_as_ns3.then(|| Ties::as_in_ns3(numbers_in.len())),
+        })
     }
 
     /// When a switch returns credits to its links, whose ways back are these; `first`: the link of its first port.

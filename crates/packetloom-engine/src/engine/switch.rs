@@ -8,7 +8,10 @@ mod lazy;
 mod link_control;
 mod measures;
 mod pauses;
+mod plain;
 mod ties;
+mod timed;
+mod turns;
 mod updates;
 mod watchdog;
 
@@ -17,8 +20,6 @@ use super::agent::PortAgent;
 use super::arrival::Arrival;
 use super::link_table::LinkTable;
 use super::port::Port;
-use crate::link_message::LinkMessage;
-use crate::packet::Kind;
 use crate::packets::{PacketId, Packets};
 use crate::queue::Pool;
 use crate::routing::Router;
@@ -28,12 +29,9 @@ pub(super) use backpressure::Backpressure;
 pub(super) use balance::Balance;
 pub(super) use credits::{Credits, Returns};
 use departures::Departures;
-use lazy::Arriving;
 pub(super) use link_control::LinkControl;
 pub(super) use pauses::{PauseSettings, Pauses};
-use smallvec::SmallVec;
 use std::ops::Range;
-use ties::Tied;
 pub(super) use ties::Ties;
 pub(super) use updates::Updates;
 
@@ -69,11 +67,48 @@ pub(super) struct Switch {
     ties: Option<Ties>,
     /// Whether it pauses links, and beyond that only forwards.
     only_pauses: bool,
-    /// Whether it serves its ports lazily while its buffer stays quiet.
-    may_be_lazy: bool,
-    /// Whether it only forwards: it has no pool, no link control, no balancer and no order of its own for packets
-    /// of one instant, records no paths, returns no headers, and does not cut through.
-    is_plain: bool,
+    order: Order,
+}
+
+/// In which order a switch forwards what arrives in a window: chosen when it is built.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Order {
+    /// As it comes. The switch only forwards: it has no pool, no link control, no balancer, no agents and no order of
+    /// its own for packets of one instant, records no paths, returns no headers, and does not cut through.
+    Plain,
+    /// One by one.
+    Each,
+    /// One by one, those of one instant in an order of the switch's own.
+    Turns,
+    /// One by one, and with them what leaves, all in order of time; `may_be_lazy`: except while its buffer stays quiet.
+    Timed {
+        /// See there.
+        may_be_lazy: bool,
+    },
+}
+
+/// What a switch is built from.
+pub(super) struct Equipment {
+    pub(super) router: Router,
+    /// Its ports, among those of its shard.
+    pub(super) ports: Range<usize>,
+    /// Itself, among the nodes of its shard.
+    pub(super) node: u32,
+    /// Each incoming link's way back: the switch's port to the node that it comes from.
+    pub(super) ways_back: Vec<u32>,
+    /// Whether the transport has an agent at each of its ports.
+    pub(super) has_agents: bool,
+    pub(super) pool: Option<Pool>,
+    pub(super) control: Option<LinkControl>,
+    pub(super) balance: Option<Balance>,
+    /// Whether headers that do not fit at a port go back to their senders.
+    pub(super) returns: bool,
+    /// Where the ways of packets are noted, the link of its first port, in the topology.
+    pub(super) traces_from: Option<u32>,
+    /// For cut-through without underrun.
+    pub(super) cut_through: Option<CutThrough>,
+    /// Who goes first at one instant, where that is not a matter of the link alone.
+    pub(super) ties: Option<Ties>,
 }
 
 /// Packets in the order in which a switch forwards them, each with the port that it leaves by.
@@ -82,9 +117,6 @@ pub(super) type Routed = Vec<(PacketId, u32)>;
 /// From how many arrivals on it pays to look up the ports first.
 const MANY: usize = 2;
 
-/// How many arrivals ahead packets are prefetched at switches that follow what waits.
-const AHEAD: usize = 6;
-
 /// What a cut-through switch must know not to send what has not arrived.
 pub(super) struct CutThrough {
     pub(super) header_bytes: u16,
@@ -92,29 +124,24 @@ pub(super) struct CutThrough {
 }
 
 impl Switch {
-    #[allow(clippy::too_many_arguments)]
-    pub(super) fn new(
-        router: Router,
-        ports: Range<usize>,
-        node: u32,
-        ways_back: Vec<u32>,
-        pool: Option<Pool>,
-        control: Option<LinkControl>,
-        balance: Option<Balance>,
-        returns: bool,
-        traces_from: Option<u32>,
-        cut_through: Option<CutThrough>,
-        ties: Option<Ties>,
-    ) -> Switch {
-        let has_no_feedback = pool.is_none() && control.is_none() && balance.is_none();
+    pub(super) fn new(equipment: Equipment) -> Switch {
+        let Equipment { router, ports, node, ways_back, has_agents, .. } = equipment;
+        let Equipment { pool, control, balance, returns, traces_from, cut_through, ties, .. } = equipment;
         let stores_and_forwards = !returns && traces_from.is_none() && cut_through.is_none();
-        let is_plain = has_no_feedback && stores_and_forwards && ties.is_none();
-        let pauses = matches!(control, Some(LinkControl::Pauses(_)));
-        let only_pauses = pauses && pool.is_none() && balance.is_none() && stores_and_forwards;
+        let only_forwards = pool.is_none() && balance.is_none() && stores_and_forwards;
+        let only_pauses = only_forwards && matches!(control, Some(LinkControl::Pauses(_)));
+        let order = if control.is_some() || balance.is_some() {
+            Order::Timed { may_be_lazy: only_pauses && lazy::allows(control.as_ref()) }
+        } else if ties.is_some() {
+            Order::Turns
+        } else if only_forwards && !has_agents {
+            Order::Plain
+        } else {
+            Order::Each
+        };
         Switch {
             only_pauses,
-            may_be_lazy: only_pauses && lazy::allows(control.as_ref()),
-            is_plain,
+            order,
             router,
             ports,
             node,
@@ -193,21 +220,22 @@ impl Switch {
         tally: &mut Tally,
     ) {
         let mut reminders = 0;
-        if self.is_plain && !A::ACTIVE {
-            self.forward_plainly(arrivals, routed, ports, link_table);
-        } else if self.control.is_some() || self.balance.is_some() {
-            let arriving = self.route_all(arrivals, routed, &link_table.packets, ports);
-            reminders = arriving.reminders;
-            if self.may_be_lazy && self.stays_quiet(arriving) {
-                self.run_lazily((start, end), (arrivals, routed), ports, link_table);
-            } else {
-                self.run_in_order((start, end), (arrivals, routed), ports, link_table);
+        match self.order {
+            Order::Plain => self.forward_plainly(arrivals, routed, ports, link_table),
+            Order::Timed { may_be_lazy } => {
+                let arriving = self.route_all(arrivals, routed, &link_table.packets, ports);
+                reminders = arriving.reminders;
+                if may_be_lazy && self.stays_quiet(arriving) {
+                    self.run_lazily((start, end), (arrivals, routed), ports, link_table);
+                } else {
+                    self.run_in_order((start, end), (arrivals, routed), ports, link_table);
+                }
             }
-        } else if self.ties.is_some() {
-            self.forward_in_turn(start, arrivals, ports, link_table);
-        } else {
-            for arrival in arrivals {
-                self.forward(arrival.at(start), arrival.link(start), arrival.id, ports, link_table);
+            Order::Turns => self.forward_in_turn(start, arrivals, ports, link_table),
+            Order::Each => {
+                for arrival in arrivals {
+                    self.forward(arrival.at(start), arrival.link(start), arrival.id, ports, link_table);
+                }
             }
         }
         tally.packet_hops += arrivals.len() as u64 - reminders;
@@ -217,182 +245,6 @@ impl Switch {
             self.measure(Time(end.as_ps() - 1), ports, link_table);
             self.serve(end, ports, link_table);
         }
-    }
-
-    /// Forwards packets, and lets others leave, in order of time, as those who count both have to, and balancers,
-    /// who look at queues. Where departures come first at an instant they are done with before the arrivals of that
-    /// instant.
-    #[inline(never)]
-    fn run_in_order<H: Copy + Default, A: PortAgent<H>>(
-        &mut self,
-        (start, end): (Time, Time),
-        (arrivals, mut routed): (&[Arrival], &[(PacketId, u32)]),
-        ports: &mut [Port<H, A>],
-        link_table: &mut LinkTable<H>,
-    ) {
-        let joins_first = matches!(self.control, Some(LinkControl::Pauses(_) | LinkControl::Backpressure(_)));
-        for together in arrivals.chunk_by(|one, other| one.at(start) == other.at(start)) {
-            let (outs, rest) = routed.split_at(together.len());
-            routed = rest;
-            let now = together[0].at(start);
-            let last = if joins_first { Time(now.as_ps().saturating_sub(1)) } else { now };
-            self.wake_balancer_until(Time(now.as_ps().saturating_sub(1)), ports, link_table);
-            self.depart_until(last, ports, link_table);
-            let turns;
-            let alone: &[usize] = &[0];
-            let in_turn = if self.decides_turns(together.len()) {
-                turns = self.turns(together, start, &mut link_table.packets);
-                turns.as_slice()
-            } else {
-                alone
-            };
-            for &nth in in_turn {
-                if !joins_first {
-                    self.depart_until(now, ports, link_table);
-                }
-                let (id, out) = outs[nth];
-                let link = together[nth].link(start);
-                match LinkMessage::of(link_table.packets.get(id)) {
-                    Some(message) => {
-                        link_table.packets.take(id);
-                        self.receive_message(now, link, message, ports, link_table);
-                    }
-                    None if self.balance.is_some() => {
-                        self.balance(now, link, id, ports, link_table);
-                    }
-                    None => self.forward_to(now, (link, out), id, ports, link_table),
-                }
-            }
-        }
-        self.wake_balancer_until(Time(end.as_ps() - 1), ports, link_table);
-        self.depart_until(Time(end.as_ps() - 1), ports, link_table);
-        self.schedule_balancer(link_table);
-        if !matches!(self.control, None | Some(LinkControl::Pauses(_))) {
-            self.schedule_update(link_table);
-            self.schedule_pauses(link_table);
-        }
-        self.schedule_departure(link_table);
-    }
-
-    /// Forwards packets, those of one instant in an order of their own.
-    fn forward_in_turn<H: Copy + Default, A: PortAgent<H>>(
-        &mut self,
-        start: Time,
-        arrivals: &[Arrival],
-        ports: &mut [Port<H, A>],
-        link_table: &mut LinkTable<H>,
-    ) {
-        for together in arrivals.chunk_by(|one, other| one.at(start) == other.at(start)) {
-            for nth in self.own_turns(together, start, &link_table.packets) {
-                let arrival = together[nth];
-                self.forward(arrival.at(start), arrival.link(start), arrival.id, ports, link_table);
-            }
-        }
-    }
-
-    /// The order in which arrivals of the same instant are taken where no shared buffer has one.
-    fn own_turns<H: Copy + Default>(
-        &mut self,
-        together: &[Arrival],
-        window_start: Time,
-        packets: &Packets<H>,
-    ) -> SmallVec<[usize; 8]> {
-        let Some(ties) = &mut self.ties else { return (0..together.len()).collect() };
-        let of = |arrival: &Arrival| {
-            let size_bytes = packets.get(arrival.id).size_bytes;
-            Tied { link: arrival.link(window_start), size_bytes, planned_ago: 0 }
-        };
-        ties.order(together.iter().map(of))
-    }
-
-    /// Finds and prefetches the ports of all arrivals; returns what they are. Messages are not routed. A balancer decides
-    /// later, when it can see the queues.
-    fn route_all<H: Copy + Default, A: PortAgent<H>>(
-        &mut self,
-        arrivals: &[Arrival],
-        routed: &mut Routed,
-        packets: &Packets<H>,
-        ports: &[Port<H, A>],
-    ) -> Arriving {
-        let mut arriving = Arriving::default();
-        routed.clear();
-        for (nth, &Arrival { id, .. }) in arrivals.iter().enumerate() {
-            if let Some(later) = arrivals.get(nth + AHEAD) {
-                packets.prefetch(later.id);
-            }
-            let packet = packets.get(id);
-            arriving.count(packet);
-            let is_routed_now = packet.kind != Kind::Link && self.balance.is_none();
-            let out = if is_routed_now { self.router.port_for(packet) } else { 0 };
-            ports[out as usize].prefetch();
-            routed.push((id, out));
-        }
-        if arrivals.len() >= MANY {
-            routed.iter().for_each(|&(_, out)| ports[out as usize].prefetch_queue());
-        }
-        arriving
-    }
-
-    /// Forwards packets where switches do nothing else. Where many arrive, the ports for all of them are found
-    /// before the first is sent, so that the ports can be prefetched in time.
-    #[inline]
-    fn forward_plainly<H: Copy + Default, A: PortAgent<H>>(
-        &mut self,
-        arrivals: &[Arrival],
-        routed: &mut Routed,
-        ports: &mut [Port<H, A>],
-        link_table: &mut LinkTable<H>,
-    ) {
-        if arrivals.len() < MANY {
-            for &Arrival { id, .. } in arrivals {
-                let out = self.router.port_for(link_table.packets.get(id));
-                self.pass_on(id, out, ports, link_table);
-            }
-            return;
-        }
-        // What holds of one port holds of all.
-        if ports[0].is_straight() {
-            self.route(arrivals, routed, &link_table.packets, |out| ports[out as usize].prefetch_straight());
-            for &(id, out) in &*routed {
-                ports[out as usize].accept_straight(id, link_table);
-            }
-            return;
-        }
-        self.route(arrivals, routed, &link_table.packets, |out| ports[out as usize].prefetch());
-        for &(id, out) in &*routed {
-            self.pass_on(id, out, ports, link_table);
-        }
-    }
-
-    /// Finds and prefetches the ports for packets.
-    #[inline(always)]
-    fn route<H: Copy + Default>(
-        &mut self,
-        arrivals: &[Arrival],
-        routed: &mut Routed,
-        packets: &Packets<H>,
-        ask: impl Fn(u32),
-    ) {
-        routed.clear();
-        routed.extend(arrivals.iter().map(|&Arrival { id, .. }| {
-            let out = self.router.port_for(packets.get(id));
-            ask(out);
-            (id, out)
-        }));
-    }
-
-    /// Has a packet leave by a port.
-    #[inline(always)]
-    fn pass_on<H: Copy + Default, A: PortAgent<H>>(
-        &mut self,
-        id: PacketId,
-        out: u32,
-        ports: &mut [Port<H, A>],
-        link_table: &mut LinkTable<H>,
-    ) {
-        let port = &mut ports[out as usize];
-        port.accept(link_table.packets.get(id).time, id, link_table, None);
-        self.note_waiting(out, port);
     }
 
     fn forward<H: Copy + Default, A: PortAgent<H>>(

@@ -75,9 +75,7 @@ pub struct Collector {
     format: Format,
     alive: FlowTable<FlowRow>,
     done: Vec<FlowRow>,
-    /// Of each sender that has sent: its last flow's destination and size, and best FCT. In a job the next one is
-    /// often alike.
-    best_of_last: Vec<Option<(HostId, u64, Time)>>,
+    best_of_last: OfLast,
     /// For each traffic source, whether the case does not wait for its flows.
     background: Vec<bool>,
     started: u64,
@@ -94,7 +92,7 @@ impl Collector {
             format,
             alive: FlowTable::default(),
             done: Vec::new(),
-            best_of_last: Vec::new(),
+            best_of_last: OfLast::default(),
             background,
             started: 0,
             finished: 0,
@@ -150,15 +148,10 @@ impl Collector {
 
     fn best_of(&mut self, flow: &Flow, topology: &Topology) -> Time {
         let Flow { src, dst, size_bytes, .. } = *flow;
-        self.best_of_last.resize(self.best_of_last.len().max(src as usize + 1), None);
-        let last = &mut self.best_of_last[src as usize];
-        if let Some((_, _, best)) = last.filter(|&(to, size, _)| (to, size) == (dst, size_bytes)) {
-            return best;
-        }
-        let MessageCosts { send, receive } = topology.message_costs;
-        let best = send + best_fct(topology, self.format, src, dst, size_bytes) + receive;
-        *last = Some((dst, size_bytes, best));
-        best
+        self.best_of_last.time(flow, || {
+            let MessageCosts { send, receive } = topology.message_costs;
+            send + best_fct(topology, self.format, src, dst, size_bytes) + receive
+        })
     }
 
     fn update(&mut self, flow: FlowId, change: impl FnOnce(&mut FlowRow)) {
@@ -273,19 +266,32 @@ impl Collector {
     /// While a case runs, best FCTs are of one path, which estimates go by. Alone, a flow can use all of its host's
     /// links.
     fn use_all_links(&mut self, topology: &Topology) {
-        let mut last: Vec<Option<(u32, u64, Time)>> = vec![None; topology.hosts as usize];
+        let mut sooner_of_last = OfLast::default();
         for row in &mut self.done {
             let Flow { src, dst, size_bytes, .. } = row.flow;
-            let known = last[src as usize].filter(|&(to, size, _)| (to, size) == (dst, size_bytes));
-            let sooner = known.map_or_else(
-                || {
-                    let one = best_fct(topology, self.format, src, dst, size_bytes);
-                    one.since(best_fct_over_links(topology, self.format, (src, dst), size_bytes))
-                },
-                |(.., sooner)| sooner,
-            );
-            last[src as usize] = Some((dst, size_bytes, sooner));
+            let sooner = sooner_of_last.time(&row.flow, || {
+                let one = best_fct(topology, self.format, src, dst, size_bytes);
+                one.since(best_fct_over_links(topology, self.format, (src, dst), size_bytes))
+            });
             row.best_fct = row.best_fct.since(sooner);
+        }
+    }
+}
+
+/// A time that follows from a flow's ends and size, of each sender's last flow: in a job the next one is often alike.
+#[derive(Debug, Default)]
+struct OfLast(Vec<Option<(HostId, u64, Time)>>);
+
+impl OfLast {
+    /// The time of a flow, which is worked out if the sender's last one was another.
+    fn time(&mut self, flow: &Flow, work_out: impl FnOnce() -> Time) -> Time {
+        let Flow { src, dst, size_bytes, .. } = *flow;
+        let count = self.0.len().max(src as usize + 1);
+        self.0.resize(count, None);
+        let last = &mut self.0[src as usize];
+        match *last {
+            Some((to, size, time)) if (to, size) == (dst, size_bytes) => time,
+            _ => last.insert((dst, size_bytes, work_out())).2,
         }
     }
 }

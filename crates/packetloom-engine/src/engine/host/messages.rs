@@ -2,7 +2,7 @@
 //! It sends one at a time and receives one at a time, as NICs do whose rate of messages is limited.
 
 use super::services::{Due, Service, Turned};
-use super::step::Next;
+use super::step::Step;
 use super::{Around, Starting};
 use crate::engine::log::{Event, Log};
 use crate::flow::{Flow, FlowId};
@@ -72,7 +72,7 @@ impl<H, A> Service<H, A> for Messages {
     fn turn(&mut self, now: Time, _: u32, _: &mut Starting, around: &mut Around<'_, H, A>) -> Turned {
         if let Some(&(_, flow)) = self.sending.front().filter(|(at, _)| *at <= now) {
             self.sending.pop_front();
-            return Turned::Steps(Next::HandedOver(flow));
+            return Turned::Steps(Step::HandedOver(flow));
         }
         let Some((_, flow)) = self.received.pop_front() else { return Turned::Done };
         around.tally.events += 1;

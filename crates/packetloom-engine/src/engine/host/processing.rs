@@ -5,7 +5,7 @@
 //! links whatever the times. But a host hands packets on in the order in which they came: none passes another.
 
 use super::services::{Due, Service, Turned};
-use super::step::Next;
+use super::step::Step;
 use super::{Around, Starting};
 use crate::flow::HostId;
 use crate::packets::PacketId;
@@ -57,7 +57,7 @@ impl<H: Copy + Default, A> Service<H, A> for Processing {
     fn turn(&mut self, _: Time, _: u32, _: &mut Starting, around: &mut Around<'_, H, A>) -> Turned {
         let Some((_, id, link)) = self.at_hand.pop_front() else { return Turned::Done };
         if around.link_table.packets.get(id).kind.is_transports() {
-            return Turned::Steps(Next::Taken(id));
+            return Turned::Steps(Step::Taken(id));
         }
         around.tally.events += 1;
         Turned::Met(id, link)

@@ -6,7 +6,7 @@ use super::messages::Messages;
 use super::processing::Processing;
 use super::queries::Queries;
 use super::sampler::Sampler;
-use super::step::Next;
+use super::step::Step;
 use super::{Around, Starting};
 use crate::engine::log::Log;
 use crate::packets::PacketId;
@@ -38,7 +38,7 @@ pub(super) enum Turned {
     /// Nothing.
     Done,
     /// The transport has a turn.
-    Steps(Next),
+    Steps(Step),
     /// What the service wrote into the log is made known here.
     Logged,
     /// A packet has come for the host itself, by this link.

@@ -16,10 +16,17 @@ use crate::record::Arrivals;
 use crate::units::Time;
 use std::iter::Peekable;
 
+/// What happens next at a host.
 pub(super) enum Next {
-    Arrival(PacketId),
-    /// A service has something to do.
+    /// The transport has a turn.
+    Step(Step),
+    /// A service has one.
     Service,
+}
+
+/// Why the transport has a turn.
+pub(super) enum Step {
+    Arrival(PacketId),
     /// A packet that came before is with the transport now.
     Taken(PacketId),
     /// A pause of the NIC has ended.
@@ -42,15 +49,15 @@ impl<H: Copy + Default, A: PortAgent<H>> Host<H, A> {
         if let Some((at, id)) = arrival
             && at <= by_itself
         {
-            Some((at, Next::Arrival(id)))
+            Some((at, Next::Step(Step::Arrival(id))))
         } else if by_itself >= end {
             None
         } else if self.turns.acts_at == by_itself {
             Some((by_itself, Next::Service))
         } else if timer == by_itself {
-            Some((by_itself, Next::Timer))
+            Some((by_itself, Next::Step(Step::Timer)))
         } else {
-            Some((by_itself, Next::Start))
+            Some((by_itself, Next::Step(Step::Start)))
         }
     }
 
@@ -62,7 +69,7 @@ impl<H: Copy + Default, A: PortAgent<H>> Host<H, A> {
         arrivals: &mut Peekable<std::slice::Iter<'_, Arrival>>,
         around: &mut Around<'_, H, A>,
     ) {
-        if let Next::Arrival(id) = next
+        if let Next::Step(Step::Arrival(id)) = next
             && let Some(arrival) = arrivals.next()
         {
             if !around.link_table.packets.get(id).kind.is_transports() {
@@ -76,15 +83,15 @@ impl<H: Copy + Default, A: PortAgent<H>> Host<H, A> {
         }
         match next {
             Next::Service => self.serve(now, around),
-            next => self.step(now, next, around),
+            Next::Step(step) => self.step(now, step, around),
         }
     }
 
     #[inline]
-    fn step(&mut self, now: Time, next: Next, around: &mut Around<'_, H, A>) {
+    fn step(&mut self, now: Time, step: Step, around: &mut Around<'_, H, A>) {
         let Around { link_table, transports, log, tally } = around;
         tally.events += 1;
-        tally.packet_hops += u64::from(matches!(next, Next::Arrival(_)));
+        tally.packet_hops += u64::from(matches!(step, Step::Arrival(_)));
         let (logged, node) = (log.events.len(), self.turns.node);
         let mut context = Context {
             now,
@@ -98,8 +105,8 @@ impl<H: Copy + Default, A: PortAgent<H>> Host<H, A> {
             ended_chains: &mut self.turns.ended_chains,
             pulls: self.pulls.as_deref_mut(),
         };
-        match next {
-            Next::Arrival(id) | Next::Taken(id) => {
+        match step {
+            Step::Arrival(id) | Step::Taken(id) => {
                 if let Some(arrivals) = &mut self.arrivals {
                     note_arrival(arrivals, id, &context.link_table.packets);
                 }
@@ -107,14 +114,13 @@ impl<H: Copy + Default, A: PortAgent<H>> Host<H, A> {
                 context.nic.answer(&mut packet);
                 transports.receive(node, packet, &mut context);
             }
-            Next::Resumed => transports.resumed(node, &mut context),
-            Next::Paused(flow, is_paused) => transports.paused(node, flow, is_paused, &mut context),
-            Next::Service => {}
-            Next::Timer => {
+            Step::Resumed => transports.resumed(node, &mut context),
+            Step::Paused(flow, is_paused) => transports.paused(node, flow, is_paused, &mut context),
+            Step::Timer => {
                 let Some(timer) = context.agenda.pop() else { return };
                 transports.timer(node, timer, &mut context);
             }
-            Next::Start => {
+            Step::Start => {
                 let Some(flow) = self.turns.starting.pop() else { return };
                 if flow.src != self.turns.id {
                     self.send_query(now, flow, link_table);
@@ -125,7 +131,7 @@ impl<H: Copy + Default, A: PortAgent<H>> Host<H, A> {
                     transports.start(node, flow, &mut context);
                 }
             }
-            Next::HandedOver(flow) => {
+            Step::HandedOver(flow) => {
                 context.log.started(flow);
                 transports.start(node, flow, &mut context);
             }
@@ -149,7 +155,7 @@ impl<H: Copy + Default, A: PortAgent<H>> Host<H, A> {
         self.note_next_act();
         match turned {
             Turned::Done => {}
-            Turned::Steps(next) => self.step(now, next, around),
+            Turned::Steps(step) => self.step(now, step, around),
             Turned::Logged => self.notify(now, logged, around),
             Turned::Met(id, link) => {
                 self.take_in(now, id, link, around.link_table);
@@ -159,7 +165,7 @@ impl<H: Copy + Default, A: PortAgent<H>> Host<H, A> {
                 if let Some(id) = taken
                     && self.processes_at_once(now, id, link)
                 {
-                    self.step(now, Next::Taken(id), around);
+                    self.step(now, Step::Taken(id), around);
                 }
             }
         }
@@ -210,12 +216,12 @@ impl<H: Copy + Default, A: PortAgent<H>> Host<H, A> {
         around.tally.packet_hops += u64::from(!LinkMessage::is_reminder(packet));
         if let Some(LinkMessage::Queue { queue, is_paused }) = message {
             around.link_table.packets.take(id);
-            return self.step(now, Next::Paused(queue, is_paused), around);
+            return self.step(now, Step::Paused(queue, is_paused), around);
         }
         let link = link();
         let is_at_once = message.is_some() || self.processes_at_once(now, id, link);
         if is_at_once && self.take_in(now, id, link, around.link_table) {
-            self.step(now, Next::Resumed, around);
+            self.step(now, Step::Resumed, around);
         }
     }
 
