@@ -286,7 +286,7 @@ def bench(name: str, threads: int | None = None) -> dict[str, str | int | float]
     """Runs a benchmark once: name, packet_hops, events, cpu_s, wall_s, threads."""
 
 def bench_in_turn(name: str, threads: int) -> dict[str, int | float]:
-    """Has one thread do in turn what so many would do at once: cpu_s, windows, all_s, longest_s."""
+    """Has one thread do in turn what so many would do at once: cpu_s, windows, all_s, longest_s, busiest_s."""
 
 def bench_meeting() -> tuple[float, float]:
     """What a thread takes to meet another after a window, and for each thread more, in seconds."""

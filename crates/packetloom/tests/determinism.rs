@@ -110,7 +110,9 @@ fn shards_that_take_turns_give_the_same_bits_and_are_timed() {
         let outcome = simulation.run(&Monitor::default()).expect("a sound case");
         assert!(everything(&outcome) == alone, "{threads} threads");
         let costs = outcome.window_costs;
-        assert!(costs.windows > 10 && costs.longest <= costs.all && costs.all <= costs.longest * threads);
+        assert!(costs.windows > 10 && costs.of_shards.len() == threads as usize);
+        assert!(costs.busiest() <= costs.longest && costs.longest <= costs.all());
+        assert!(costs.all() <= costs.longest * threads);
     }
 }
 

@@ -19,13 +19,15 @@ THREADS = (1, 2, 4, 8, 16, 32, 64)
 
 @dataclass(frozen=True, slots=True)
 class Foreseen:
-    """A benchmark on a number of threads: seconds in all, in windows and in meetings, and the gain over one."""
+    """A benchmark on a number of threads: seconds in all, in windows and in meetings, and the gain over one. Of the
+    windows' seconds, `busiest_s` would be left if every window cost the busiest shard its mean."""
 
     name: str
     threads: int
     windows: int
     wall_s: float
     in_windows_s: float
+    busiest_s: float
     meetings_s: float
     gain: float
 
@@ -42,11 +44,11 @@ def foresee(name: str, threads: Sequence[int] = THREADS) -> list[Foreseen]:
     found: list[Foreseen] = []
     for count in threads:
         figure = _core.bench_in_turn(name, count)
-        windows, longest_s = int(figure["windows"]), float(figure["longest_s"])
+        windows, longest_s, busiest_s = int(figure["windows"]), float(figure["longest_s"]), float(figure["busiest_s"])
         met_s = meetings_s(windows, count, meeting)
         wall_s = float(figure["cpu_s"]) - float(figure["all_s"]) + longest_s + met_s
         first = found[0].wall_s if found else wall_s
-        found.append(Foreseen(name, count, windows, wall_s, longest_s, met_s, first / wall_s))
+        found.append(Foreseen(name, count, windows, wall_s, longest_s, busiest_s, met_s, first / wall_s))
     return found
 
 
@@ -62,13 +64,23 @@ def print_model(names: Sequence[str], json_file: Path | None) -> None:
     figures = []
     for name in names or ["fifo-permutation-k16", "fifo-permutation-k32", "all-reduce-1024"]:
         table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold", title=name, title_justify="left")
-        for heading in ("threads", "windows", "seconds", "in windows", "in meetings", "gain", "measured"):
+        for heading in (
+            "threads",
+            "windows",
+            "seconds",
+            "in windows",
+            "busiest shard",
+            "in meetings",
+            "gain",
+            "measured",
+        ):
             table.add_column(heading, justify="right")
         foreseen = foresee(name)
         walls = [float(_core.bench(name, count)["wall_s"]) for count in (1, 2)]
         for one in foreseen:
             measured = f"{walls[0] / walls[1]:.2f}" if one.threads == 2 else ""
-            seconds = (f"{value:.2f}" for value in (one.wall_s, one.in_windows_s, one.meetings_s, one.gain))
+            values = (one.wall_s, one.in_windows_s, one.busiest_s, one.meetings_s, one.gain)
+            seconds = (f"{value:.2f}" for value in values)
             table.add_row(str(one.threads), f"{one.windows:,}", *seconds, measured)
             figures.append(asdict(one) | ({"measured_gain": walls[0] / walls[1]} if one.threads == 2 else {}))
         console().print(table)

@@ -96,13 +96,13 @@ impl<H: Copy + Default + std::fmt::Debug + Send + 'static, A: PortAgent<H>> AnyE
         }
         let clock = self.shards[0].link_table.calendar.clock();
         let places = &self.partition.places;
-        let (under_way, took, costs) = std::thread::scope(|scope| {
-            let mut thread_pool = ThreadPool::new(scope, &mut self.shards, self.take_turns);
+        let turns = self.take_turns.then_some(&mut self.window_costs);
+        let (under_way, took) = std::thread::scope(|scope| {
+            let mut thread_pool = ThreadPool::new(scope, &mut self.shards, turns);
             self.now = lead(&mut thread_pool, clock, places, workload, (self.now, max_time), after_window);
             thread_pool.end()
         });
         self.helpers_took += took;
-        self.window_costs += costs;
         for (shard, mut crossings) in self.shards.iter_mut().zip(under_way) {
             shard.take_in(&mut crossings);
         }
@@ -175,7 +175,7 @@ impl<H: Copy + Default + std::fmt::Debug + Send + 'static, A: PortAgent<H>> AnyE
     }
 
     fn window_costs(&self) -> WindowCosts {
-        self.window_costs
+        self.window_costs.clone()
     }
 
     fn tally(&self) -> Tally {

@@ -18,7 +18,6 @@ use crate::units::Time;
 use crate::workload::Query;
 use cpu_time::ThreadTime;
 use std::any::Any;
-use std::ops::AddAssign;
 use std::thread::Scope;
 use std::time::Duration;
 
@@ -61,37 +60,62 @@ impl<H> ShardMessage<H> {
 }
 
 /// What windows cost of shards that took turns on one thread.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct WindowCosts {
     /// How many windows there were.
     pub windows: u64,
-    /// All shards' processor time in them.
-    pub all: Duration,
-    /// Of each window, that of the shard that took longest: what all would take together.
+    /// Each shard's processor time in all of them.
+    pub of_shards: Vec<Duration>,
+    /// The sum, over windows, of that of the shard that took longest: what all would take together.
     pub longest: Duration,
+    /// What reading the clock took, which is in none of these.
+    pub reading: Duration,
+    /// What one reading takes, once it was measured.
+    reading_takes: Option<Duration>,
 }
 
 impl WindowCosts {
-    /// A window in which the shards took so long.
-    fn of(shards: impl Iterator<Item = Duration>) -> WindowCosts {
-        let none = WindowCosts { windows: 1, ..WindowCosts::default() };
-        shards.fold(none, |WindowCosts { windows, all, longest }, one| WindowCosts {
-            windows,
-            all: all + one,
-            longest: longest.max(one),
-        })
+    /// All shards' processor time.
+    pub fn all(&self) -> Duration {
+        self.of_shards.iter().sum()
+    }
+
+    /// That of the shard that took longest in all: no more than `longest`, and as much if it is the same in each window.
+    pub fn busiest(&self) -> Duration {
+        self.of_shards.iter().copied().max().unwrap_or_default()
+    }
+
+    /// Times a window, in which each of these has a turn.
+    fn time(&mut self, turns: impl Iterator<Item = impl FnOnce()>) {
+        let takes = *self.reading_takes.get_or_insert_with(reading_takes);
+        let (mut longest, clock) = (Duration::ZERO, ThreadTime::now());
+        let mut before = Duration::ZERO;
+        self.reading += takes;
+        for (nth, turn) in turns.enumerate() {
+            turn();
+            let now = clock.elapsed();
+            let took = (now - before).saturating_sub(takes);
+            before = now;
+            if self.of_shards.len() == nth {
+                self.of_shards.push(Duration::ZERO);
+            }
+            self.of_shards[nth] += took;
+            self.reading += takes;
+            longest = longest.max(took);
+        }
+        self.windows += 1;
+        self.longest += longest;
     }
 }
 
-impl AddAssign for WindowCosts {
-    fn add_assign(&mut self, other: WindowCosts) {
-        let WindowCosts { windows, all, longest } = other;
-        *self = WindowCosts {
-            windows: self.windows + windows,
-            all: self.all + all,
-            longest: self.longest + longest,
-        };
-    }
+/// How long it takes to read the clock of a thread's processor time: with many shards as long as a shard's window.
+fn reading_takes() -> Duration {
+    const TIMES: u32 = 10_000;
+    let clock = ThreadTime::now();
+    (1..TIMES).for_each(|_| {
+        std::hint::black_box(clock.elapsed());
+    });
+    clock.elapsed() / TIMES
 }
 
 /// Who takes the other shards through windows.
@@ -99,7 +123,7 @@ enum Others<'scope, 't, H, A> {
     /// A thread each.
     Workers(Vec<Worker<'scope>>),
     /// The leader, after its own.
-    Leader(&'scope mut [Shard<'t, H, A>], WindowCosts),
+    Leader(&'scope mut [Shard<'t, H, A>], &'scope mut WindowCosts),
 }
 
 /// The leader's shard and the other threads.
@@ -143,19 +167,19 @@ impl<H: Copy + Default + Send + 'static, A: PortAgent<H>> Job for Shard<'_, H, A
 }
 
 impl<'scope, 't, H: Copy + Default + Send + 'static, A: PortAgent<H>> ThreadPool<'scope, 't, H, A> {
-    /// Starts a thread for each shard but the first; none, where they take turns.
+    /// Starts a thread for each shard but the first; none, where they take turns, which are timed.
     pub(super) fn new(
         scope: &'scope Scope<'scope, '_>,
         shards: &'scope mut [Shard<'t, H, A>],
-        take_turns: bool,
+        takes_turns: Option<&'scope mut WindowCosts>,
     ) -> ThreadPool<'scope, 't, H, A> {
         let count = shards.len();
         let shard_message = |shard: &Shard<'_, H, A>| Box::new(ShardMessage::new(count, shard.next_window()));
         let shard_messages = shards.iter().map(shard_message).collect();
         let (own, others) = shards.split_first_mut().expect("at least one shard");
-        let others = match take_turns {
-            true => Others::Leader(others, WindowCosts::default()),
-            false => Others::Workers(others.iter_mut().map(|shard| hire(scope, shard)).collect()),
+        let others = match takes_turns {
+            Some(costs) => Others::Leader(others, costs),
+            None => Others::Workers(others.iter_mut().map(|shard| hire(scope, shard)).collect()),
         };
         ThreadPool { own, others, shard_messages }
     }
@@ -170,15 +194,15 @@ impl<'scope, 't, H: Copy + Default + Send + 'static, A: PortAgent<H>> ThreadPool
         }
     }
 
-    /// Lets the workers go; returns what was sent across shards in the last window, by the shards that it goes to,
-    /// the processor time that the workers took, and what windows cost of shards that took turns.
-    pub(super) fn end(self) -> (Vec<Crossings<H>>, Duration, WindowCosts) {
-        let (took, costs) = match self.others {
-            Others::Workers(workers) => (workers.into_iter().map(Worker::end).sum(), WindowCosts::default()),
-            Others::Leader(_, costs) => (Duration::ZERO, costs),
+    /// Lets the workers go; returns what was sent across shards in the last window, by the shards that it goes to, and
+    /// the processor time that the workers took.
+    pub(super) fn end(self) -> (Vec<Crossings<H>>, Duration) {
+        let took = match self.others {
+            Others::Workers(workers) => workers.into_iter().map(Worker::end).sum(),
+            Others::Leader(..) => Duration::ZERO,
         };
         let crossings = self.shard_messages.into_iter().map(|shard_message| shard_message.crossings);
-        (crossings.collect(), took, costs)
+        (crossings.collect(), took)
     }
 }
 
@@ -211,12 +235,8 @@ impl<H: Copy + Default + Send + 'static, A: PortAgent<H>> AnyThreadPool for Thre
             }
             Others::Leader(others, costs) => {
                 let shards = std::iter::once(&mut *self.own).chain(others.iter_mut());
-                *costs +=
-                    WindowCosts::of(shards.zip(&mut self.shard_messages).map(|(shard, shard_message)| {
-                        let clock = ThreadTime::now();
-                        shard.process(window, shard_message);
-                        clock.elapsed()
-                    }));
+                let turns = shards.zip(&mut self.shard_messages);
+                costs.time(turns.map(|(shard, message)| move || shard.process(window, message)));
             }
         }
         self.hand_over();
