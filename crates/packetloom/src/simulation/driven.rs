@@ -71,6 +71,8 @@ pub struct Driven {
     /// No host has done anything after this, and none will do anything before it.
     now: Time,
     max_time: Time,
+    /// See [`Driven::classes`].
+    classes: Option<u64>,
     stalled: Option<String>,
     violation: Option<Violation>,
     /// The values of transports at hosts, and of queues at switches, that were set.
@@ -143,6 +145,7 @@ impl Driven {
             added: 0,
             now: Time::ZERO,
             max_time: setting.max_time().min(Time::LATEST),
+            classes: classes(&parts),
             stalled: None,
             violation: None,
             set_at: BTreeMap::new(),
@@ -171,10 +174,7 @@ impl Driven {
 
     /// How many traffic classes flows may have, if the scheme goes by them.
     pub fn classes(&self) -> Option<u64> {
-        let Parts { queue, nic, transport, .. } = &self.parts;
-        let own = transport::classes(transport).is_none();
-        let queues = [queue, nic].into_iter().filter(|_| own).filter_map(|queue| queue.classes);
-        queues.chain(transport::weighted_classes(transport)).min()
+        self.classes
     }
 
     /// Nothing happens before this any more.
@@ -551,6 +551,13 @@ impl Driven {
         statuses.retain(|one| awaits(&self.collector, one.flow));
         stall::message(why, self.engine.now(), &statuses, |flow| self.collector.pair(flow))
     }
+}
+
+/// How many traffic classes flows may have, if the scheme goes by them.
+fn classes(Parts { queue, nic, transport, .. }: &Parts) -> Option<u64> {
+    let own = transport::classes(transport).is_none();
+    let queues = [queue, nic].into_iter().filter(|_| own).filter_map(|queue| queue.classes);
+    queues.chain(transport::weighted_classes(transport)).min()
 }
 
 /// That a component has nothing that can be set, and which have.
