@@ -65,6 +65,14 @@ class Case:
         """How many flows it takes to be steady, at least and with room for slow schemes, and the seconds that their
         slowest flows may take; None where no number does, or where no flow arrives by the clock."""
 
+    def path_across(self) -> tuple[float, int, int] | None:
+        """From one half of the network to the other: the round-trip time in nanoseconds, the bytes that a path holds in
+        it, and those of a full packet; of a scheme with packets."""
+
+    @property
+    def slow_alone(self) -> str | None:
+        """That a flow is slow that has the network for itself, if one is; found by a run of some milliseconds."""
+
     @property
     def doubts(self) -> list[str]:
         """What was probably not meant, as only network and traffic show together: lines that begin with keys."""

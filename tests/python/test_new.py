@@ -193,6 +193,18 @@ def test_what_it_writes_is_what_a_run_calls_long_enough(tmp_path: Path, monkeypa
     assert not whole.is_short
 
 
+@pytest.mark.parametrize("rate", ["10Gbps", "100Gbps", "400Gbps"])
+def test_a_flow_alone_uses_its_links_under_every_scheme(rate: str, tmp_path: Path) -> None:
+    """Homa's windows were those of its authors' 10 Gb/s: at 100 Gb/s a flow alone took ten times what its links need."""
+    slow = set()
+    for kind in RECIPES:
+        write_scenario(tmp_path / f"{kind}.toml", Answers(schemes=[kind], rate=rate, flows=10))
+        case = read_plan(tmp_path / f"{kind}.toml").cases[0]
+        slow |= {kind} if case.slow_alone else set()
+    # DAQ's rounds of allotments are longer there than a flow alone can use.
+    assert slow == ({"daq"} if rate == "400Gbps" else set())
+
+
 @pytest.mark.parametrize("rate", ["9" * 400 + "Gbps", "0Gbps", "10"])
 def test_a_rate_that_no_link_has(rate: str) -> None:
     with pytest.raises(PacketloomError, match="write a rate with its unit"):

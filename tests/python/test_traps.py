@@ -319,6 +319,28 @@ def test_what_differs_beside_the_schemes_is_named(what: str) -> None:
     assert what in [one.what for one in confounders.unequal(cases)]
 
 
+ELSEWHERE = {
+    "topology": {"kind": "leaf-spine", "leaves": 2, "spines": 2, "hosts_per_leaf": 4, "link": {"rate": "100Gbps"}},
+    "workload": [{"sizes": {"kind": "constant", "size": "1MB"}, "pattern": {"kind": "incast", "fan_in": 4}}],
+    "scheme": [
+        {"name": "Homa", "transport": "homa", "queue": {"kind": "classes", "strict": 8}},
+        {"name": "DCTCP", "transport": "dctcp", "queue": {"kind": "ecn", "capacity": "2MB", "mark_above": "300KB"}},
+    ],
+    "run": {"flows": 4, "loads": [0.1]},
+}
+
+
+def test_constants_of_another_line_rate_are_said(tmp_path: Path) -> None:
+    """A flow alone takes four times what its links need, and DCTCP was called best."""
+    slow = r"Homa: scheme.transport: alone on the network, a flow of .* takes 4\.. times"
+    with pytest.warns(packetloom.ScenarioWarning, match=slow) as said:
+        packetloom.run(ELSEWHERE, tmp_path / "elsewhere", progress=False)
+    assert not [one for one in said if "DCTCP: scheme.transport" in str(one.message)]
+    assert [one for one in packetloom.check(ELSEWHERE).warnings if "alone on the network" in one]
+    here = ["scheme.Homa.transport.blind=47KB", "scheme.Homa.transport.window=47KB"]
+    assert not [one for one in packetloom.check(ELSEWHERE, overrides=here).warnings if "alone on the network" in one]
+
+
 def test_there_are_twenty() -> None:
     own = [name for name in globals() if name.startswith("test_") and "one_can_get_wrong" not in name]
     assert len(MADE) + len(own) - 2 >= 20

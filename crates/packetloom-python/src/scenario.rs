@@ -275,6 +275,20 @@ impl Case {
         Ok(self.outlook()?.flows_to_be_steady)
     }
 
+    /// From one half of the network to the other: the round-trip time in nanoseconds, the bytes that a path holds in it,
+    /// and those of a full packet; of a scheme with packets.
+    fn path_across(&self) -> Option<(f64, u64, u64)> {
+        let path = simulation::path_across(&self.core)?;
+        Some((path.rtt.as_ns_f64(), path.holds_bytes, path.packet_bytes))
+    }
+
+    /// That a flow is slow that has the network for itself, if one is.
+    #[getter]
+    fn slow_alone(&self, py: Python<'_>) -> Option<String> {
+        let doubt = py.detach(|| simulation::slow_alone(&self.core))?;
+        Some(format!("{}: {}", doubt.key, doubt.message))
+    }
+
     /// What was probably not meant, as only the network and the traffic show together.
     #[getter]
     fn doubts(&self) -> PyResult<Vec<String>> {

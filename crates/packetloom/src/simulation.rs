@@ -1,6 +1,7 @@
 //! Scenario in, results out: the only module that knows every other.
 
 mod alone;
+mod bare;
 mod checks;
 mod critical;
 mod demand;
@@ -22,6 +23,7 @@ mod preset_fact;
 mod rank_faults;
 mod serving;
 mod settling;
+mod slow_alone;
 mod steady;
 mod stragglers;
 mod timelines;
@@ -38,6 +40,7 @@ pub use monitor::{Monitor, Progress};
 pub use outcome::{ClassSample, Control, FlowSample, Outcome, PortRow};
 pub use serving::RequestRow;
 pub use settling::{SLOWEST_FIT, Settling};
+pub use slow_alone::{PathAcross, path_across, slow_alone};
 pub use stragglers::RankRow;
 pub use timelines::Timeline;
 pub use trial::{Cost, Trial};

@@ -50,6 +50,7 @@ mod rdma;
 mod routing;
 mod several_links;
 mod sird;
+mod slow_alone;
 mod stall;
 mod steady;
 mod theory;

@@ -12,6 +12,7 @@ from packetloom.campaign.runner import run_plan
 from packetloom.campaign.schedule import Shard
 from packetloom.common import arguments
 from packetloom.common.warned import warn
+from packetloom.scenario.facts import slow_alone
 from packetloom.scenario.override_texts import Overrides, texts
 from packetloom.scenario.plan import ScenarioSource, read_plan
 from packetloom.store.results import Results
@@ -53,7 +54,7 @@ def run(
     keep, checked = arguments.flag("cache", cache), arguments.flag("audit", audit)
     reporter = reporter_asked(progress)
     plan = read_plan(scenario, overrides)
-    warn(plan.warnings)
+    warn([*plan.warnings, *slow_alone(plan.cases)])
     folder = arguments.folder(given)
     older = arguments.flag("keep_older", keep_older)
     results = run_plan(

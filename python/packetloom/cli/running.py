@@ -114,11 +114,12 @@ def run(
     from packetloom.campaign.progress import reporter_for
     from packetloom.campaign.runner import run_plan
     from packetloom.campaign.schedule import Shard
+    from packetloom.scenario.facts import slow_alone
     from packetloom.scenario.plan import read_plan
 
     share = None if shard is None else Shard.parse(shard)
     plan = read_plan(scenario, settings or ())
-    for warning in plan.warnings:
+    for warning in (*plan.warnings, *slow_alone(plan.cases)):
         print(f"warning: {warning}", file=sys.stderr)
     folder = output or (scenario if scenario.is_dir() and not settings else plan.default_folder())
     if share and not output and not scenario.is_dir():

@@ -10,6 +10,7 @@ from pathlib import Path
 from packetloom import _core
 from packetloom.errors import PacketloomError, ScenarioError
 from packetloom.new.length import long_enough
+from packetloom.new.recipes import Path as FabricPath
 from packetloom.new.text import SCHEMA, Answers, scenario_text
 from packetloom.scenario.plan import plan_from_text
 
@@ -31,10 +32,12 @@ def write_scenario(file: Path, answers: Answers) -> list[str]:
     answers = replace(answers, folder=file.parent)
     text = scenario_text(answers.checked(), shlex.quote(str(file)))
     cases = _cases(text, file, answers)
+    answers = replace(answers, paths=_paths(cases))
     if answers.traffic.loads and answers.flows is None:
         answers = long_enough(answers, cases)
-        text = scenario_text(answers, shlex.quote(str(file)))
-        cases = _cases(text, file, answers)
+    finished = scenario_text(answers, shlex.quote(str(file)))
+    if finished != text:
+        text, cases = finished, _cases(finished, file, answers)
     file.write_text(text, encoding="utf-8")
     schema = shlex.quote(str(file.parent / SCHEMA))
     return [
@@ -43,6 +46,15 @@ def write_scenario(file: Path, answers: Answers) -> list[str]:
         f"for completion in an editor (Taplo, Even Better TOML): packetloom schema > {schema}",
         f"the scenario's first line names that file: #:schema ./{SCHEMA}",
     ]
+
+
+def _paths(cases: Sequence[_core.Case]) -> dict[str, FabricPath]:
+    """By scheme what flows have before them; of a grid of networks, on the first."""
+    first: dict[str, _core.Case] = {}
+    for case in cases:
+        first.setdefault(str(case.parameters["scheme"]), case)
+    known = {scheme: case.path_across() for scheme, case in first.items()}
+    return {scheme: FabricPath(*path) for scheme, path in known.items() if path}
 
 
 def _cases(text: str, file: Path, answers: Answers) -> Sequence[_core.Case]:

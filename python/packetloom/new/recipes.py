@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from math import ceil
+from typing import Any, Literal
 
 REFERENCE_GBPS = 10
 """Buffers below are for links of this rate. Faster links get more, in proportion: the same time of traffic."""
@@ -30,6 +31,32 @@ class Threshold:
 
     size: int
     deployed: int
+
+
+@dataclass(frozen=True, slots=True)
+class OfPath:
+    """What the fabric's path decides: what it holds in a round trip, in bytes or in full packets, or that time."""
+
+    unit: Literal["bytes", "packets", "time"]
+    least: int = 0
+    """Packets that are published for shorter paths."""
+
+    def of(self, path: Path) -> str | int:
+        """As the scenario has it."""
+        if self.unit == "time":
+            return f"{path.rtt_ns / 1000:.3g}us"
+        if self.unit == "bytes":
+            return f"{path.holds_bytes}B"
+        return max(self.least, ceil(path.holds_bytes / path.packet_bytes))
+
+
+@dataclass(frozen=True, slots=True)
+class Path:
+    """From one half of a fabric to the other: its round trip, what it holds in one, and the bytes of a full packet."""
+
+    rtt_ns: float
+    holds_bytes: int
+    packet_bytes: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,19 +98,26 @@ RECIPES: dict[str, Recipe] = {
     "dctcp": Recipe("DCTCP", MARKING),
     "d2tcp": Recipe("D2TCP", MARKING),
     "min-tcp": Recipe("pFabric (MinTCP)", PFABRIC, "spray-round-robin"),
-    "fixed-window": Recipe("Fixed window", DROP_TAIL),
+    "fixed-window": Recipe("Fixed window", DROP_TAIL, transport={"initial_window": OfPath("packets")}),
     "flowtune": Recipe("Flowtune", DROP_TAIL),
     "mptcp": Recipe("MPTCP", DROP_TAIL),
     "pias": Recipe("PIAS", PIAS | {"port": PIAS_PORT}, transport={"thresholds": ["100KB", "1MB"]}),
     "line-rate": Recipe("pFabric (line rate)", PFABRIC, "spray-round-robin"),
-    "ndp": Recipe("NDP", {"kind": "ndp"}, "permutation"),
+    # NDP §6 has 30 packets at 10 Gb/s; what is pulled later keeps as many in flight.
+    "ndp": Recipe("NDP", {"kind": "ndp"}, "permutation", {"initial_window": OfPath("packets", 30)}),
     "fastpass": Recipe("Fastpass", {"kind": "pfabric", "capacity": Buffer(36_000)}, "spray-round-robin"),
-    "homa": Recipe("Homa", STRICT, "spray-random"),
-    "phost": Recipe("pHost", {"kind": "pfabric", "capacity": Buffer(36_000)}, "spray-random"),
+    # RTTbytes (Homa §3.2, §3.5), and a bandwidth-delay product (pHost §3.2): of this fabric, and not of the authors'.
+    "homa": Recipe("Homa", STRICT, "spray-random", {"blind": OfPath("bytes"), "window": OfPath("bytes")}),
+    "phost": Recipe(
+        "pHost",
+        {"kind": "pfabric", "capacity": Buffer(36_000)},
+        "spray-random",
+        {"free_tokens": OfPath("packets"), "window": OfPath("packets")},
+    ),
     "dcpim": Recipe("dcPIM", STRICT, "spray-round-robin"),
     "expresspass": Recipe("ExpressPass", CREDIT_LIMITER, {"kind": "ecmp", "symmetric": True}),
     "sird": Recipe("SIRD", TWO_CLASSES | {"port": SIRD_PORT, "port_marks": "between-switches"}, "spray-random"),
-    "rcp": Recipe("RCP", DROP_TAIL),
+    "rcp": Recipe("RCP", DROP_TAIL, transport={"rtt": OfPath("time")}),
     "d3": Recipe("D3", DROP_TAIL),
     "pdq": Recipe("PDQ", DROP_TAIL, {"kind": "ecmp", "symmetric": True}),
     "daq": Recipe("DAQ", {"kind": "daq"}),
@@ -141,6 +175,12 @@ def scaled(value: Any, gbps: float, ports: int) -> Any:
         in_proportion = value.size * max(gbps / REFERENCE_GBPS, 1)
         return _size(value.deployed if gbps >= DEPLOYED_GBPS else in_proportion)
     return value
+
+
+def on_path(transport: Mapping[str, Any], path: Path | None) -> dict[str, Any]:
+    """A recipe's transport as the scenario has it on a fabric; without what the path decides until that is known."""
+    known = {key: value for key, value in transport.items() if path or not isinstance(value, OfPath)}
+    return {key: value.of(path) if path and isinstance(value, OfPath) else value for key, value in known.items()}
 
 
 def _size(size: float) -> str:

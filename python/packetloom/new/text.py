@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 import textwrap
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from packetloom.errors import PacketloomError
-from packetloom.new import choices, equal, fabrics
+from packetloom.new import choices, equal, fabrics, recipes
 from packetloom.new.choices import Chosen, Traffic
-from packetloom.new.recipes import DEPLOYED_GBPS, scaled
+from packetloom.new.recipes import DEPLOYED_GBPS, on_path, scaled
 
 SCHEMA = "packetloom.schema.json"
 """The file that the scenario's first line tells an editor to complete by."""
@@ -46,6 +46,8 @@ class Answers:
     failed_link: bool = False
     folder: Path = Path()
     """The scenario's, which the files that it names are sought from."""
+    paths: Mapping[str, recipes.Path] = field(default_factory=dict)
+    """By the scheme's name what its flows have before them, once the fabric is known."""
 
     @property
     def gbps(self) -> float:
@@ -155,7 +157,7 @@ def _repair(kind: str, answers: Answers) -> dict[str, str]:
 
 def _scheme(one: Chosen, told: Mapping[str, Any], answers: Answers) -> str:
     recipe, gbps = one.recipe, answers.gbps
-    own = {**one.transport, **told}
+    own = {**on_path(one.transport, answers.paths.get(one.label)), **told}
     queue = scaled(recipe.queue, gbps, fabrics.fabric(answers.fabric).ports)
     if answers.failed_link and recipe.queue.get("kind") == "shared-buffer":
         queue |= {"pause_time": _pause_time(answers)}  # or a lost RESUME would stall a link

@@ -75,6 +75,22 @@ def doubts(cases: Sequence[_core.Case]) -> list[str]:
     return [*dict.fromkeys(doubt for _, doubt in labelled if doubt in of_all), *dict.fromkeys(own)]
 
 
+MOST_ALONE = 64
+"""So many schemes on networks are looked at before a run."""
+
+
+def slow_alone(cases: Sequence[_core.Case]) -> list[str]:
+    """Of schemes whose flows are slow on a network of their own: which, and how slow; of one seed and load."""
+    points = {_key(_some(case, _is_of_network)): case for case in reversed(cases)}
+    some = list(reversed(points.values()))[:MOST_ALONE]
+    found = ((case.parameters["scheme"], case.slow_alone) for case in some)
+    return list(dict.fromkeys(f"{scheme}: {doubt}" for scheme, doubt in found if doubt))
+
+
+def _is_of_network(name: str) -> bool:
+    return name not in ("seed", "load") and not name.startswith(("workload", "run", "fault"))
+
+
 Parameters = dict[str, Parameter]
 
 

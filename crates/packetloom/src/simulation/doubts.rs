@@ -29,7 +29,7 @@ impl Simulation {
         let of_traffic = [self.overloaded(), self.all_too_early(), self.never_slower()];
         let mut doubts: Vec<Complaint> = of_traffic
             .into_iter()
-            .chain([self.acknowledged_too_seldom()])
+            .chain([self.acknowledged_too_seldom(), self.slow_alone()])
             .flatten()
             .chain(cut_off(&self.setting.faults, &self.setting.topology))
             .collect();

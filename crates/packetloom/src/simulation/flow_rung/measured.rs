@@ -1,9 +1,10 @@
 //! What packets show of a transport on pieces of a network: how many times as long messages take as the estimate has
 //! them take there.
 
+use super::super::bare::without_traffic;
 use super::super::{Monitor, Setting, Simulation, fidelity};
 use super::pace::{Across, Noted, Pace, Place};
-use super::pieces::{self, Piece, SEED};
+use super::pieces::{self, Piece};
 use super::{Rung, Ways};
 use crate::flow::{Flow, FlowId};
 use crate::narrow::saturated;
@@ -265,23 +266,9 @@ fn piece_case(case: &Case) -> Option<Case> {
     if !fidelity::calibrates(rung) {
         return None;
     }
-    let mut case = case.clone();
-    case.workloads.truncate(1);
-    case.faults.clear();
-    case.axes.clear();
-    case.load = None;
-    case.seed = SEED;
+    let mut case = without_traffic(case);
     if let Some(Value::Component(rung)) = case.run.entries.get_mut("fidelity") {
         rung.entries.remove("calibrate");
-    }
-    for key in ["flows", "duration", "max_time"] {
-        case.run.entries.insert(key.to_owned(), Value::Absent);
-    }
-    for key in ["warm_up", "cool_down"] {
-        case.run.entries.insert(key.to_owned(), Value::Time(Time::ZERO));
-    }
-    for value in case.measure.entries.values_mut() {
-        *value = if matches!(value, Value::Flag(_)) { Value::Flag(false) } else { Value::Absent };
     }
     Some(case)
 }

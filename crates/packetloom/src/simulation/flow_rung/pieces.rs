@@ -13,6 +13,7 @@
 //! together, and each up to a third of that later. So transports meet others' messages in their midst, as they do in
 //! jobs.
 
+use super::super::bare::SEED;
 use crate::flow::{Flow, HostId};
 use crate::narrow::{exact, saturated};
 use crate::random::{Purpose, Stream};
@@ -36,8 +37,6 @@ const APART: u32 = 6;
 const APART_IN_ALL: u32 = 512;
 const PERIOD: f64 = 1.5;
 const LATE: f64 = 1.0 / 3.0;
-/// All pieces have this seed, so that cases with other seeds need no others.
-pub(super) const SEED: u64 = 1;
 
 /// Who sends to whom.
 type Pairs = Vec<(HostId, HostId)>;
