@@ -217,6 +217,18 @@ impl Complaint {
     }
 }
 
+/// What must hold of the time between what is done again and again, such as timeouts that end in a timeout.
+///
+/// # Errors
+/// Where a run would not end.
+pub fn check_period(key: &str, period: Time, example: &str) -> Result<(), Complaint> {
+    if period >= Time::LEAST_PERIOD {
+        return Ok(());
+    }
+    let message = format!("is too short to be repeated: write at least 100ns, such as {example:?}");
+    Err(Complaint::new(key, message))
+}
+
 /// A part that a scenario can name: what it is and what can be set on it.
 #[derive(Clone, Copy, Debug)]
 pub struct Component {

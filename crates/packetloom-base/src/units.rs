@@ -17,6 +17,9 @@ impl Time {
     /// Later than anything that happens.
     pub const NEVER: Time = Time(u64::MAX);
 
+    /// What is done again and again is done no more often: whoever wrote picoseconds would wait for ever.
+    pub const LEAST_PERIOD: Time = Time::from_ns(100);
+
     /// A whole number of nanoseconds.
     pub const fn from_ns(ns: u64) -> Time {
         Time(ns * 1_000)

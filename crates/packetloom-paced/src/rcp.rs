@@ -7,7 +7,7 @@ use crate::engine::{Moment, PortAgent, PortInfo};
 use crate::flow::Flow;
 use crate::narrow::saturated;
 use crate::packet::{Kind as PacketKind, Packet};
-use crate::spec::{Complaint, Component, Kind, Values, param};
+use crate::spec::{Complaint, Component, Kind, Values, check_period, param};
 use crate::units::Time;
 
 /// RCP.
@@ -94,9 +94,7 @@ impl RateControl for RcpControl {
 fn check_rcp(values: &Values) -> Result<(), Complaint> {
     check(values)?;
     for key in ["rtt", "longest_interval"] {
-        if values.time(key) == Time::ZERO {
-            return Err(Complaint::new(key, "write a time above zero, such as \"200us\""));
-        }
+        check_period(key, values.time(key), "200us")?;
     }
     Ok(())
 }

@@ -17,7 +17,7 @@ use crate::engine::{Context, FlowStatus, Report, Timer, Transport};
 use crate::flow::{Flow, FlowId};
 use crate::narrow::narrow;
 use crate::packet::{Kind, Packet};
-use crate::spec::{Complaint, Component, Kind as Holds, Values, param};
+use crate::spec::{Complaint, Component, Kind as Holds, Values, check_period, param};
 use crate::units::Time;
 use std::collections::{BTreeSet, VecDeque};
 
@@ -49,10 +49,7 @@ pub struct Config {
 
 fn check(values: &Values) -> Result<(), Complaint> {
     packet_format::check(values)?;
-    if values.time("rto") == Time::ZERO {
-        return Err(Complaint::new("rto", "a timeout of zero never ends; write a time such as \"40us\""));
-    }
-    Ok(())
+    check_period("rto", values.time("rto"), "40us")
 }
 
 struct Sender {

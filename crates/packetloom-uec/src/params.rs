@@ -6,7 +6,7 @@ use super::window::Rule;
 use super::{nscc, oversubscribed, pacer, sleek};
 use crate::narrow::exact;
 use crate::packet_format::{self, PacketFormat};
-use crate::spec::{Complaint, Fallback, Kind, Needs, Param, Values, param};
+use crate::spec::{Complaint, Fallback, Kind, Needs, Param, Values, check_period, param};
 use crate::units::{Rate, Time};
 
 const HTSIM: &str = "htsim_uec";
@@ -312,10 +312,11 @@ pub const EQDS: &[Param] = &[
 /// What must hold of both.
 fn check(values: &Values) -> Result<(), Complaint> {
     packet_format::check(values)?;
-    for key in ["rto", "base_rtt"] {
-        if values.optional_time(key) == Some(Time::ZERO) {
-            return Err(Complaint::new(key, "write a time above zero, or leave it out"));
-        }
+    if values.optional_time("base_rtt") == Some(Time::ZERO) {
+        return Err(Complaint::new("base_rtt", "write a time above zero, or leave it out"));
+    }
+    if let Some(rto) = values.optional_time("rto") {
+        check_period("rto", rto, "100us")?;
     }
     if !(1..=65_535).contains(&values.bytes("pull_quantum")) {
         return Err(Complaint::new("pull_quantum", "write a size from 1B to 65535B"));

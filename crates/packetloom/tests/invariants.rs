@@ -14,7 +14,7 @@ use packetloom::{central, transport};
 use std::collections::BTreeMap;
 
 /// Transport, queue, routing.
-const SCHEMES: [(&str, &str, &str); 72] = [
+pub const SCHEMES: [(&str, &str, &str); 72] = [
     ("tcp", r#"{ kind = "drop-tail", capacity = "225KB" }"#, "ecmp"),
     ("tcp", r#"{ kind = "drop-tail", capacity = "5 packets" }"#, "ecmp"),
     ("cubic", r#"{ kind = "drop-tail", capacity = "100KB" }"#, "ecmp"),
@@ -187,22 +187,23 @@ fn suits(transport: &str, network: &str) -> bool {
     transport != "syn" || network.contains("40Gbps")
 }
 
+/// A scheme without its table's head: transport, queue, NIC and routing.
+pub fn scheme((transport, queue, routing): (&str, &str, &str)) -> String {
+    let routing = if routing.starts_with('{') { routing.to_string() } else { format!("{routing:?}") };
+    // Hosts and switches count the same credits; and hosts must know pauses.
+    let is_alike =
+        transport == "daq" || ["shared-buffer", "bfc", "flow_control"].iter().any(|one| queue.contains(one));
+    let nic = if is_alike { queue } else { "\"drop-tail\"" };
+    let keys = common::required_keys(transport);
+    format!(
+        "transport = {{ kind = \"{transport}\"{keys} }}\nqueue = {queue}\nnic = {nic}\nrouting = {routing}\n"
+    )
+}
+
 /// The tables of all schemes that suit a network, called by their numbers.
 fn schemes(network: &str) -> String {
     let suitable = SCHEMES.iter().enumerate().filter(|(_, (transport, _, _))| suits(transport, network));
-    let table = |(number, (transport, queue, routing)): (usize, &(&str, &str, &str))| {
-        let routing = if routing.starts_with('{') { routing.to_string() } else { format!("{routing:?}") };
-        // Hosts and switches count the same credits; and hosts must know pauses.
-        let is_alike = *transport == "daq"
-            || ["shared-buffer", "bfc", "flow_control"].iter().any(|one| queue.contains(one));
-        let nic = if is_alike { queue } else { "\"drop-tail\"" };
-        format!(
-            "[[scheme]]\nname = \"{number}\"\ntransport = {{ kind = \"{transport}\"{keys} }}\nqueue = {queue}\n\
-             nic = {nic}\nrouting = {routing}\n",
-            keys = common::required_keys(transport),
-        )
-    };
-    suitable.map(table).collect()
+    suitable.map(|(number, &of)| format!("[[scheme]]\nname = \"{number}\"\n{}", scheme(of))).collect()
 }
 
 fn grid() -> Vec<Case> {

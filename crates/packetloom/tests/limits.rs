@@ -93,6 +93,11 @@ fn sizes_that_may_be_drawn_are_bounded_too() {
     assert_eq!(refused(r#"{ kind = "uniform", minimum = "1KB", maximum = "4000GB" }"#), key);
     assert_eq!(refused(r#"{ kind = "pareto", shape = 1.1, minimum = "1KB", maximum = "4000GB" }"#), key);
     assert_eq!(refused(r#"{ kind = "pareto", shape = 1.1, minimum = "1KB" }"#), None, "its tail is cut off");
+    // At once, not after as many sums as there are packets.
+    let points = "points = [[1, 0], [1000, 0.5], [9e15, 1]]";
+    assert_eq!(refused(&format!("{{ kind = \"cdf\", {points} }}")), key);
+    let rounded = "rounding = \"up-to-packets\", packet = \"1000000GB\"";
+    assert_eq!(refused(&format!("{{ kind = \"cdf\", name = \"web-search\", {rounded} }}")), key);
 }
 
 /// A window as long as such a link would not fit into what an arrival keeps of its time.

@@ -6,8 +6,10 @@
 //! precede all others are put onto the link at once unless somebody observes the queue, and what waits is estimated.
 //! So there are schemes here of each kind that asks its port, over links on which a packet may take longer than its
 //! size says: some send again what was damaged, some are degraded, and some have a rate at which times are rounded.
+//! Beside them every transport and queue there is, from the grid of `invariants`, on two such networks each.
 
 use crate::common::cases;
+use crate::invariants;
 use packetloom::measure::fingerprint;
 use packetloom::random::{Purpose, Stream};
 use packetloom::simulation::{Monitor, Outcome, PortRow, Simulation};
@@ -108,9 +110,12 @@ fn looking_changes_nothing(toml: &str, ways: u32, random: &mut Stream) -> u32 {
     let mut seen = 0;
     for _ in 0..ways {
         let look = Look::drawn(random);
-        // Not every scheme has senders to be sampled.
-        let look = if simulation(toml, look).is_some() { look } else { Look { flows: false, ..look } };
-        let looked_at = Simulated::of(&run(simulation(toml, look).expect("a sound case")));
+        // Not every scheme has senders to be sampled, and flows without packets have nothing else to be measured.
+        let Look { is_audited, threads, .. } = look;
+        let looks = [look, Look { flows: false, ..look }, Look { is_audited, threads, ..PLAIN }];
+        let accepted = looks.into_iter().find_map(|look| simulation(toml, look).map(|made| (look, made)));
+        let (look, looking) = accepted.expect("a sound case");
+        let looked_at = Simulated::of(&run(looking));
         assert!(plain == looked_at, "{look:?} of {toml}\n{plain:?}\n{looked_at:?}");
         seen += 1;
     }
@@ -210,6 +215,13 @@ fn schemes() -> Vec<String> {
         format!("transport = \"hpcc\"\n{SHARED}"),
         format!("transport = \"roce\"\n{PFABRIC}"),
         "transport = \"swift\"\nqueue = \"ndp\"\nrouting = \"spray-random\"".to_owned(),
+        "transport = { kind = \"ndp\", aeolus = true }\n\
+         queue = { kind = \"egress\", aqm = { kind = \"selective-drop\", drop_above = \"18KB\" } }"
+            .to_owned(),
+        "transport = { kind = \"expresspass\", aeolus = true }\n\
+         queue = { kind = \"credit-limiter\", drop_unscheduled_above = \"6KB\" }\n\
+         routing = { kind = \"ecmp\", symmetric = true }"
+            .to_owned(),
     ]
 }
 
@@ -233,6 +245,27 @@ fn looking_changes_nothing_of_any_scheme_whatever_its_links_do() {
         }
     }
     assert!(cases_seen >= CASES, "{cases_seen}");
+}
+
+/// On how many of the networks each scheme of the grid is looked at, from one that is drawn on.
+const NETWORKS: usize = 2;
+
+#[test]
+fn looking_changes_nothing_of_any_transport_or_queue_there_is() {
+    let mut random = Stream::new(51, Purpose::Transport, 2);
+    for of in invariants::SCHEMES {
+        let scheme = invariants::scheme(of);
+        let first = random.below(TROUBLES.len() as u32) as usize;
+        let troubles = TROUBLES.iter().cycle().skip(first).take(TROUBLES.len());
+        let run = "flows = 40\nseeds = [1]\nmax_time = \"30ms\"";
+        let accepted = troubles
+            .map(|&trouble| scenario(trouble, SMALL, &scheme, run))
+            .filter(|toml| simulation(toml, PLAIN).is_some());
+        let cases =
+            accepted.take(NETWORKS).map(|toml| looking_changes_nothing(&toml, WAYS, &mut random)).count();
+        // SYN knows leaves and spines.
+        assert!(cases > 0 || of.0 == "syn", "{of:?}");
+    }
 }
 
 /// Those that were found: p99 of small flows was 3.06 or 5.27, and of 24 seeds 3 differed.

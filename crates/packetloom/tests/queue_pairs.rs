@@ -254,8 +254,8 @@ fn what_makes_no_sense_is_refused() {
     for (connections, expected) in [
         (r#"{ kind = "fresh", message = "20B" }"#, "write a size from 49B to 1048B"),
         (r#"{ kind = "fresh", message = "70KB" }"#, "to 1048B, or another mss"),
-        (r#"{ kind = "pool", req_timeout = "0s" }"#, "a timeout of zero never ends"),
-        (r#"{ kind = "fresh", rep_timeout = "0s" }"#, "a timeout of zero never ends"),
+        (r#"{ kind = "pool", req_timeout = "0s" }"#, "is too short to be repeated"),
+        (r#"{ kind = "fresh", rep_timeout = "0s" }"#, "is too short to be repeated"),
         (r#"{ kind = "fresh", syn_rto = "1s" }"#, "syn_rto"),
     ] {
         let toml = scenario(100, &with("roce", connections), LOSSLESS, "refused.csv", &[[0, 1, 1, 0]], "");

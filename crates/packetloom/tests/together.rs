@@ -67,9 +67,35 @@ fn a_queue_without_room_for_a_packet_is_refused() {
         );
         assert_eq!(said, expected, "{queue}");
     }
+    let shared = said(&with_queue("bfc", r#"{ kind = "bfc", buffer = "1KB" }"#));
+    assert!(shared.contains("queue.buffer: has no room for a full packet, which has 1048 B"), "{shared}");
     let nic = "transport = \"tcp\"\nqueue = \"drop-tail\"\nnic = { kind = \"drop-tail\", capacity = \"9B\" }";
     assert!(said(&scenario(nic, 0, "")).starts_with("test:15: scheme[0].nic.capacity: has no room"));
     read(&with_queue("tcp", r#"{ kind = "drop-tail", capacity = "1packets" }"#)).expect("room for one");
+}
+
+/// A run with them would not end.
+#[test]
+fn what_is_repeated_at_once_is_refused() {
+    let queue = |parts: &str| format!("transport = \"dctcp\"\nqueue = {{ kind = \"egress\", {parts} }}");
+    let transport = |parts: &str| format!("transport = {{ {parts} }}\nqueue = \"drop-tail\"");
+    for (scheme, key) in [
+        (queue("buffer = { kind = \"abm\", size = \"60KB\", interval = \"1ps\" }"), "queue.buffer.interval"),
+        (queue("aqm = { kind = \"pie\", update = \"99ns\" }"), "queue.aqm.update"),
+        (
+            queue("scheduler = \"dual-queue\", aqm = { kind = \"dualpi2\", update = \"1ns\" }"),
+            "queue.aqm.update",
+        ),
+        (transport("kind = \"min-tcp\", min_rto = \"1ps\""), "transport.min_rto"),
+        (transport("kind = \"ndp\", rto = \"0us\""), "transport.rto"),
+        (transport("kind = \"rcp\", rtt = \"1ps\""), "transport.rtt"),
+    ] {
+        let said = said(&scenario(&scheme, 0, ""));
+        assert!(
+            said.contains(&format!("{key}: is too short to be repeated: write at least 100ns")),
+            "{said}"
+        );
+    }
 }
 
 #[test]

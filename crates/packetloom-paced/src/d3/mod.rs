@@ -9,7 +9,7 @@ mod router;
 use super::paced::{CORE, Header, Kbps, Paced, RateControl, SenderState, check, time_at};
 use crate::flow::Flow;
 use crate::packet::Packet;
-use crate::spec::{Complaint, Component, Kind, Values, param};
+use crate::spec::{Complaint, Component, Kind, Values, check_period, param};
 use crate::units::Time;
 use router::D3Router;
 
@@ -193,8 +193,5 @@ fn base_rate(values: &Values) -> Kbps {
 
 fn check_d3(values: &Values) -> Result<(), Complaint> {
     check(values)?;
-    if values.time("rtt") == Time::ZERO {
-        return Err(Complaint::new("rtt", "write a time above zero, such as \"200us\""));
-    }
-    Ok(())
+    check_period("rtt", values.time("rtt"), "200us")
 }

@@ -16,7 +16,7 @@ use super::{Scheme, Sending};
 use crate::engine::{Context, FlowStatus, Report, Timer, Transport};
 use crate::flow::{Flow, FlowId};
 use crate::packet::{Kind, Packet};
-use crate::spec::{Complaint, Component, Kind as Holds, Param, Values, param};
+use crate::spec::{Complaint, Component, Kind as Holds, Param, Values, check_period, param};
 use crate::units::Time;
 use meter::Meter;
 use sender::Sender;
@@ -84,10 +84,7 @@ const PARAMS: &[Param] = &[
 
 fn check(values: &Values) -> Result<(), Complaint> {
     packet_format::check(values)?;
-    if values.time("interval") == Time::ZERO {
-        return Err(Complaint::new("interval", "write a time above zero, such as \"300us\""));
-    }
-    Ok(())
+    check_period("interval", values.time("interval"), "300us")
 }
 
 /// All DAQ flows at one host.

@@ -5,7 +5,7 @@ use super::utility::Utilities;
 use crate::paced::{self, CORE};
 use crate::packet_format::PacketFormat;
 use crate::rto::RtoRule;
-use crate::spec::{Complaint, Component, Kind, Param, Values, param};
+use crate::spec::{Complaint, Component, Kind, Param, Values, check_period, param};
 use crate::units::Time;
 use packetloom_fabric::topology::{Link, Topology};
 use packetloom_transport::ways::{distinct_pairs, path};
@@ -84,9 +84,7 @@ const PARAMS: &[Param] = &[
 fn check(values: &Values) -> Result<(), Complaint> {
     paced::check(values)?;
     for (key, example) in [("price_interval", "30us"), ("average", "20us")] {
-        if values.time(key) == Time::ZERO {
-            return Err(Complaint::new(key, format!("write a time above zero, such as {example:?}")));
-        }
+        check_period(key, values.time(key), example)?;
     }
     if values.time("guard") >= values.time("price_interval") {
         return Err(Complaint::new("guard", "nothing would ever count; write less than price_interval"));

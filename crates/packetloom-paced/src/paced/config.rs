@@ -2,8 +2,7 @@
 
 use crate::packet_format::{self, PacketFormat};
 use crate::rto::RtoRule;
-use crate::spec::{Complaint, Kind, Param, Values, param};
-use crate::units::Time;
+use crate::spec::{Complaint, Kind, Param, Values, check_period, param};
 
 /// Later packets' answers that prove one lost.
 pub const LOSS_PROOF: usize = 3;
@@ -46,9 +45,7 @@ impl Config {
 /// What must hold of them.
 pub fn check(values: &Values) -> Result<(), Complaint> {
     packet_format::check(values)?;
-    if values.time("min_rto") == Time::ZERO {
-        return Err(Complaint::new("min_rto", "a timeout of zero never ends; write a time such as \"2ms\""));
-    }
+    check_period("min_rto", values.time("min_rto"), "2ms")?;
     if values.time("min_rto") > values.time("max_rto") {
         return Err(Complaint::new("min_rto", "min_rto must not be above max_rto"));
     }

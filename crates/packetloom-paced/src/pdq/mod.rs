@@ -7,7 +7,7 @@ mod switch;
 use super::paced::{CORE, Header, Kbps, Paced, RateControl, SenderState, check, time_at};
 use crate::flow::Flow;
 use crate::packet::Packet;
-use crate::spec::{Complaint, Component, Kind, Values, param};
+use crate::spec::{Complaint, Component, Kind, Values, check_period, param};
 use crate::units::Time;
 use switch::PdqSwitch;
 
@@ -145,8 +145,5 @@ impl RateControl for PdqControl {
 
 fn check_pdq(values: &Values) -> Result<(), Complaint> {
     check(values)?;
-    if values.time("rtt") == Time::ZERO {
-        return Err(Complaint::new("rtt", "write a time above zero, such as \"200us\""));
-    }
-    Ok(())
+    check_period("rtt", values.time("rtt"), "200us")
 }

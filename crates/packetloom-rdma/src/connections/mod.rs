@@ -12,7 +12,7 @@ pub use in_order::InOrder;
 use crate::narrow::exact;
 use crate::packet_format::PacketFormat;
 use crate::pool;
-use crate::spec::{Complaint, Component, Kind, Param, Values, anything, param};
+use crate::spec::{Complaint, Component, Kind, Param, Values, anything, check_period, param};
 use crate::units::Time;
 
 /// How flows get their queue pairs: a parameter of every transport of RDMA.
@@ -97,9 +97,7 @@ pub fn shared(transport: &Values) -> Option<u16> {
 
 fn check_timeouts(values: &Values) -> Result<(), Complaint> {
     for key in ["req_timeout", "rep_timeout"] {
-        if values.time(key) == Time::ZERO {
-            return Err(Complaint::new(key, "a timeout of zero never ends; write a time such as \"10ms\""));
-        }
+        check_period(key, values.time(key), "10ms")?;
     }
     Ok(())
 }

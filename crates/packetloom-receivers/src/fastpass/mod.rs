@@ -17,7 +17,7 @@ use crate::engine::{Context, Report, Timer, Transport};
 use crate::flow::{Flow, FlowId, HostId};
 use crate::narrow::{exact, narrow, saturated};
 use crate::packet::{Kind, Packet};
-use crate::spec::{Complaint, Component, Kind as Holds, Param, Values, param};
+use crate::spec::{Complaint, Component, Kind as Holds, Param, Values, check_period, param};
 use crate::topology::Topology;
 use crate::units::Time;
 use arbiter::Arbiter;
@@ -157,13 +157,7 @@ fn check(values: &Values) -> Result<(), Complaint> {
         let message = "every packet would be lost; write a time above a round trip, such as \"20us\"";
         return Err(Complaint::new("lost_after", message));
     }
-    if values.time("retry") == Time::ZERO {
-        return Err(Complaint::new(
-            "retry",
-            "sending requests without a pause never ends; write a time such as \"200us\"",
-        ));
-    }
-    Ok(())
+    check_period("retry", values.time("retry"), "200us")
 }
 
 /// What timers are for.

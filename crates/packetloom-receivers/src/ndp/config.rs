@@ -6,7 +6,7 @@ use crate::narrow::saturated;
 use crate::packet::{Kind, Packet};
 use crate::packet_format::{self, PacketFormat};
 use crate::priority;
-use crate::spec::{Complaint, Fallback, Kind as Holds, Param, Values, param};
+use crate::spec::{Complaint, Fallback, Kind as Holds, Param, Values, check_period, param};
 use crate::units::Time;
 
 /// A sender whose packets only come back doubles its timeout for pulls so often at most.
@@ -86,10 +86,7 @@ pub const PARAMS: &[Param] = &[
 /// What must hold of them.
 pub fn check(values: &Values) -> Result<(), Complaint> {
     packet_format::check(values)?;
-    if values.time("rto") == Time::ZERO {
-        return Err(Complaint::new("rto", "a timeout of zero never ends; write a time such as \"1ms\""));
-    }
-    Ok(())
+    check_period("rto", values.time("rto"), "1ms")
 }
 
 /// Whether packets of the first window say that nothing has pulled them.

@@ -8,7 +8,7 @@ pub use handshake::{Handshakes, Opened, Step};
 pub use restart::Restart;
 
 use crate::pool;
-use crate::spec::{Complaint, Component, Kind, Param, Values, param};
+use crate::spec::{Complaint, Component, Kind, Param, Values, check_period, param};
 use crate::units::Time;
 
 /// How flows get their connections: a parameter of every transport with a window.
@@ -70,10 +70,7 @@ pub const COMPONENTS: &[Component] = &[
 ];
 
 fn check_timeout(values: &Values) -> Result<(), Complaint> {
-    if values.time("syn_rto") == Time::ZERO {
-        return Err(Complaint::new("syn_rto", "a timeout of zero never ends; write a time such as \"1s\""));
-    }
-    Ok(())
+    check_period("syn_rto", values.time("syn_rto"), "1s")
 }
 
 /// What must hold of `connections` beside a transport's other parameters.

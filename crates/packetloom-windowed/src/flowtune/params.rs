@@ -7,7 +7,7 @@ use crate::connections;
 use crate::flow::HostId;
 use crate::narrow::exact;
 use crate::rto::RtoRule;
-use crate::spec::{Complaint, Kind, Param, Value, Values, param};
+use crate::spec::{Complaint, Kind, Param, Value, Values, check_period, param};
 use crate::units::Time;
 use crate::windowed::{self, Config, Defaults, default_of};
 use packetloom_control::{Filling, Ned};
@@ -95,10 +95,7 @@ pub fn check(values: &Values) -> Result<(), Complaint> {
         return Err(Complaint::new("weights", "a flow without weight would get no rate; write more than 0"));
     }
     let (least, greatest) = (values.time("control_min_rto"), values.time("control_max_rto"));
-    if least == Time::ZERO {
-        let message = "a timeout of zero never ends; write a time such as \"20us\"";
-        return Err(Complaint::new("control_min_rto", message));
-    }
+    check_period("control_min_rto", least, "20us")?;
     if least > greatest {
         let message = "control_min_rto must not be above control_max_rto";
         return Err(Complaint::new("control_min_rto", message));

@@ -7,7 +7,7 @@ use crate::packet::Ecn;
 use crate::packet_format::{self, PacketFormat};
 use crate::priority::{self, Priority};
 use crate::rto::RtoRule;
-use crate::spec::{ALWAYS, Complaint, Fallback, Kind, Needs, Param, Values, param};
+use crate::spec::{ALWAYS, Complaint, Fallback, Kind, Needs, Param, Values, check_period, param};
 use crate::units::Time;
 
 /// An option with three blocks (RFC 2018 §3).
@@ -293,12 +293,7 @@ pub const fn core(d: Defaults) -> [Param; 28] {
 /// What must hold of the core's parameters.
 pub fn check(values: &Values) -> Result<(), Complaint> {
     packet_format::check(values)?;
-    if values.time("min_rto") == Time::ZERO {
-        return Err(Complaint::new(
-            "min_rto",
-            "a timeout of zero never ends; write a time such as \"200us\"",
-        ));
-    }
+    check_period("min_rto", values.time("min_rto"), "200us")?;
     if values.time("min_rto") > values.time("max_rto") {
         return Err(Complaint::new("min_rto", "min_rto must not be above max_rto"));
     }

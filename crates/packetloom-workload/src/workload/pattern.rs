@@ -5,7 +5,7 @@ use super::query::QuerySpec;
 use crate::flow::HostId;
 use crate::narrow::exact;
 use crate::random::{Purpose, Stream};
-use crate::spec::{Complaint, Component, Kind, Needs, Param, Values, anything, param};
+use crate::spec::{Complaint, Component, Kind, Needs, Param, Values, anything, check_period, param};
 use crate::units::Time;
 use std::sync::Arc;
 
@@ -116,10 +116,7 @@ fn check_query(values: &Values) -> Result<(), Complaint> {
     if values.optional_bytes("query").is_some_and(|bytes| !(1..=9_000).contains(&bytes)) {
         return Err(Complaint::new("query", "a packet's size: write one from 1B to 9000B"));
     }
-    if values.time("query_timeout") == Time::ZERO {
-        return Err(Complaint::new("query_timeout", "write a time above zero, such as \"10ms\""));
-    }
-    Ok(())
+    check_period("query_timeout", values.time("query_timeout"), "10ms")
 }
 
 fn check_pair(values: &Values) -> Result<(), Complaint> {

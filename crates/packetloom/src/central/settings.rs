@@ -1,7 +1,7 @@
 //! What SYN and ASY have in common: packets, and what the paper leaves out of the way to the controller and back.
 
 use crate::random::{Purpose, Stream};
-use crate::spec::{ALWAYS, Complaint, Fallback, Kind, Needs, Param, Values, param};
+use crate::spec::{ALWAYS, Complaint, Fallback, Kind, Needs, Param, Values, check_period, param};
 use crate::units::Time;
 
 const fn ours(name: &'static str, kind: Kind, default: Fallback, doc: &'static str) -> Param {
@@ -57,12 +57,7 @@ pub const PARAMS: &[Param] = &[
 
 /// What must hold of them.
 pub fn check(values: &Values) -> Result<(), Complaint> {
-    if values.time("retry") == Time::ZERO {
-        return Err(Complaint::new(
-            "retry",
-            "sending requests without a pause never ends; write a time such as \"100us\"",
-        ));
-    }
+    check_period("retry", values.time("retry"), "100us")?;
     match (values.optional_time("fails_at"), values.optional_time("back_at")) {
         (None, Some(_)) => Err(Complaint::new("back_at", "the controller does not fail; write fails_at too")),
         (Some(fails), Some(back)) if back <= fails => {

@@ -3,7 +3,7 @@
 use super::assemble::section_tables;
 use super::grid::Scenario;
 use super::idle::idle;
-use super::problem::{self, Problem};
+use super::problem::{self, Problem, is_blank};
 use super::read::{MOST_CASES, Reader};
 use super::registry::Registry;
 use super::unused::unused;
@@ -32,13 +32,20 @@ fn check_names(reader: &mut Reader<'_>, scenario: &Scenario) {
     for (index, (variants, table)) in
         scenario.schemes.iter().zip(section_tables(&scenario.tree, "scheme")).enumerate()
     {
-        let names: BTreeSet<String> = variants.iter().map(|variant| variant.value.text("name")).collect();
-        if let Some(name) = names.intersection(&taken).next() {
+        let names: BTreeSet<String> =
+            variants.iter().map(|variant| as_seen(&variant.value.text("name"))).collect();
+        if let Some(name) = taken.intersection(&names).next() {
             let message = format!("{name:?} is another scheme's name; write one of its own");
             reader.report(table.line_of("name"), &format!("scheme[{index}].name"), message);
         }
         taken.extend(names);
     }
+}
+
+/// A name without letters that show nothing and blanks around it: two that differ in these look alike in a table.
+fn as_seen(name: &str) -> String {
+    let seen: String = name.chars().filter(|&letter| !is_blank(letter)).collect();
+    seen.trim().to_owned()
 }
 
 /// Some sources would start flows forever.

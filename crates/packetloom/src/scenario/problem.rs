@@ -77,6 +77,15 @@ pub(super) fn is_invisible(letter: char) -> bool {
         || ('\u{2066}'..='\u{2069}').contains(&letter)
 }
 
+/// Whether a letter shows nothing where it stands: Unicode's default-ignorable ones, and two that are blank.
+pub(super) fn is_blank(letter: char) -> bool {
+    matches!(letter,
+        '\u{ad}' | '\u{34f}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180b}'..='\u{180f}'
+        | '\u{200b}'..='\u{200d}' | '\u{2060}'..='\u{2065}' | '\u{206a}'..='\u{206f}' | '\u{2800}' | '\u{3164}'
+        | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{ffa0}' | '\u{1d173}'..='\u{1d17a}'
+        | '\u{e0000}'..='\u{e0fff}')
+}
+
 /// `fabric.toml:12: scheme[1].transport.min_rto: "200" has no unit; write a time such as "200us"`.
 pub(super) fn line_of_text(source: &str, problem: &Problem) -> String {
     let line = problem.line.map_or(String::new(), |line| format!(":{line}"));

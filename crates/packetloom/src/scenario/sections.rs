@@ -1,5 +1,6 @@
 //! The sections that are the scenario's own: the whole, `[run]`, its precision, `[measure]` and `[[scheme]]`.
 
+use super::problem::is_blank;
 use crate::spec::{ALWAYS, Complaint, Component, Fallback, Kind, Param, Value, Values, anything};
 use crate::units::Time;
 
@@ -363,7 +364,8 @@ pub const SCHEME: Component = Component {
 const MOST_LETTERS: usize = 200;
 
 fn check_scheme(scheme: &Values) -> Result<(), Complaint> {
-    match scheme.text("name").trim() {
+    let name = scheme.text("name");
+    match name.trim_matches(|letter: char| letter.is_whitespace() || is_blank(letter)) {
         "" => Err(Complaint::new("name", "is empty; write what tables and figures shall call the scheme")),
         name if name.chars().count() > MOST_LETTERS => {
             let message =

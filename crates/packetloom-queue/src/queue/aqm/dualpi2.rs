@@ -9,7 +9,7 @@
 use super::{AnyAqm, Aqm, Look, Read, Specification};
 use crate::queue::Verdict;
 use crate::queue::scheduler::{CLASSIC, L4S};
-use crate::spec::{Complaint, Component, Kind, Needs, Registered, Values, param};
+use crate::spec::{Complaint, Component, Kind, Needs, Registered, Values, check_period, param};
 use crate::units::Time;
 
 const COMPONENT: Component = Component {
@@ -88,9 +88,11 @@ pub const AQM: Registered<Read> = Registered {
 };
 
 fn check(values: &Values) -> Result<(), Complaint> {
-    let is_zero = |key: &&str| values.optional_time(key) == Some(Time::ZERO);
-    if let Some(key) = ["target", "update"].into_iter().find(is_zero) {
-        return Err(Complaint::new(key, "write a time above zero"));
+    if values.optional_time("target") == Some(Time::ZERO) {
+        return Err(Complaint::new("target", "write a time above zero"));
+    }
+    if let Some(update) = values.optional_time("update") {
+        check_period("update", update, "16ms")?;
     }
     let (is_rfc, has) = (values.text("variant") == "rfc9332", |key: &str| values.has(key));
     let complaint = |key: &str, message: &str| Err(Complaint::new(key, message));

@@ -4,7 +4,7 @@
 use super::{AnyAqm, Aqm, Look, Read, Specification};
 use crate::narrow::narrow;
 use crate::queue::Verdict;
-use crate::spec::{Complaint, Component, Kind, Registered, Values, param};
+use crate::spec::{Complaint, Component, Kind, Registered, Values, check_period, param};
 use crate::units::Time;
 
 const COMPONENT: Component = Component {
@@ -54,8 +54,10 @@ fn read(values: &Values) -> Specification {
 }
 
 fn check(values: &Values) -> Result<(), Complaint> {
-    let zero = ["target", "update"].into_iter().find(|key| values.time(key) == Time::ZERO);
-    zero.map_or(Ok(()), |key| Err(Complaint::new(key, "write a time above zero")))
+    if values.time("target") == Time::ZERO {
+        return Err(Complaint::new("target", "write a time above zero"));
+    }
+    check_period("update", values.time("update"), "15ms")
 }
 
 /// Above this probability ECN-capable packets are dropped, too (§5.1, `mark_ecnth`).

@@ -35,10 +35,11 @@ mod port;
 #[cfg(test)]
 mod tests;
 
-use super::specification::{Bound, Making};
+use super::admission::Limit;
+use super::specification::{Bound, Making, Room};
 use super::{Buffer, Built, Specification, Traits};
 use crate::narrow::{exact, saturated};
-use crate::spec::{Complaint, Component, Kind, Needs, Registered, Values, param};
+use crate::spec::{Complaint, Component, Kind, Needs, Registered, Values, check_period, param};
 use crate::units::Time;
 pub use port::{Bfc, COUNTED, Counted};
 
@@ -112,6 +113,7 @@ fn read(values: &Values) -> Specification {
     let bound = settings.buffer_bytes.map(Bound::bytes);
     Specification {
         bounds: bound.into_iter().collect(),
+        rooms: vec![Room::new("buffer", settings.buffer_bytes.map_or(Limit::None, Limit::Bytes), Vec::new())],
         is_sized_by_design: true,
         levels: 2,
         traits: Traits { shares_buffer: true, shares_unevenly: true, keeps_order: true, ..Traits::NONE },
@@ -136,12 +138,10 @@ fn check(values: &Values) -> Result<(), Complaint> {
     if !(64..=1 << 30).contains(&values.bytes("quantum")) {
         return Err(Complaint::new("quantum", "write a size from 64B to 1GB"));
     }
-    for key in ["hop_rtt", "pause_every"] {
-        if values.optional_time(key) == Some(Time::ZERO) {
-            return Err(Complaint::new(key, "write a time above zero, such as \"1us\", or leave it out"));
-        }
+    if values.optional_time("hop_rtt") == Some(Time::ZERO) {
+        return Err(Complaint::new("hop_rtt", "write a time above zero, such as \"1us\", or leave it out"));
     }
-    Ok(())
+    values.optional_time("pause_every").map_or(Ok(()), |every| check_period("pause_every", every, "1us"))
 }
 
 /// What a scenario says of it.

@@ -10,7 +10,7 @@
 
 use super::buffer::{Division, Read, Room, SIZE};
 use crate::queue::admission::{ADMITS, CAPACITY, check_admits};
-use crate::spec::{Complaint, Component, Kind, Needs, Registered, Value, Values, param};
+use crate::spec::{Complaint, Component, Kind, Needs, Registered, Value, Values, check_period, param};
 use crate::units::{Rate, Time};
 
 const COMPONENT: Component = Component {
@@ -56,9 +56,7 @@ fn check(values: &Values) -> Result<(), Complaint> {
     if values.list("alphas").is_empty() {
         return Err(Complaint::new("alphas", "is empty; write a number for each class, such as [1, 0.5]"));
     }
-    if values.time("interval") == Time::ZERO {
-        return Err(Complaint::new("interval", "write a time above zero"));
-    }
+    check_period("interval", values.time("interval"), "30us")?;
     if values.bytes("saturation") == 0 {
         return Err(Complaint::new("saturation", "write a size above zero"));
     }

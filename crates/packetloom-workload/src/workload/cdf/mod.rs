@@ -219,7 +219,12 @@ impl Cdf {
 
     /// The mean number of packets of `mss` bytes that a flow takes: E⌈S/mss⌉ = Σ_j P(S > j·mss).
     pub fn mean_packets(&self, mss: u64) -> f64 {
+        // More packets than senders number are refused (`simulation::checks`), and are not to be added up before that.
+        const MOST_TERMS: u64 = 1 << 31;
         let largest = self.rounding.apply(self.points[self.points.len() - 1].0);
+        if largest.div_ceil(mss) > MOST_TERMS {
+            return largest as f64 / mss as f64;
+        }
         let mut upper = 0;
         (0..largest.div_ceil(mss)).map(|j| self.share_above(&mut upper, j * mss)).sum()
     }

@@ -223,6 +223,11 @@ fn schemes_have_names_of_their_own() {
         said_of(&twin, Path::new("")),
         "fabric.toml:16: scheme[1].name: \"plain\" is another scheme's name; write one of its own"
     );
+    for alike in ["\" plain\"", "\"pla\u{ad}in\"", "\"plain\u{200b}\"", "\"plain\u{fe0f}\""] {
+        let twin = GRID.replace("\"marked\"", alike);
+        assert!(said_of(&twin, Path::new("")).contains("\"plain\" is another scheme's name"), "{alike}");
+    }
+    assert!(said("\"one\"", "\"\u{3164}\"").contains("scheme[0].name: is empty"));
     assert_eq!(
         said("\"one\"", "\" \""),
         "fabric.toml:10: scheme[0].name: is empty; write what tables and figures shall call the scheme"

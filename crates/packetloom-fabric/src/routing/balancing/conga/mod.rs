@@ -10,7 +10,7 @@ use super::{Actions, Balancer, EdgePaths, Flowlets, Home, Look, Pass, Passing, T
 use crate::narrow::narrow;
 use crate::packet::Kind as PacketKind;
 use crate::random::Stream;
-use crate::spec::{Complaint, Component, Fallback, Kind, Param, Registered, Values, param};
+use crate::spec::{Complaint, Component, Fallback, Kind, Param, Registered, Values, check_period, param};
 use crate::units::{Rate, Time};
 use dre::{Dre, Estimate};
 use std::collections::VecDeque;
@@ -81,11 +81,9 @@ pub const ROUTING: Registered<Routing> = Registered {
 };
 
 fn check(values: &Values) -> Result<(), Complaint> {
-    if values.time("dre_interval") == Time::ZERO {
-        return Err(Complaint::new("dre_interval", "write a time, such as \"32us\""));
-    }
-    if values.text("ageing") == "ticks" && values.time("max_age") == Time::ZERO {
-        return Err(Complaint::new("max_age", "is the time between two ticks; write one, such as \"500us\""));
+    check_period("dre_interval", values.time("dre_interval"), "32us")?;
+    if values.text("ageing") == "ticks" {
+        check_period("max_age", values.time("max_age"), "500us")?;
     }
     if values.count("bits") > 8 {
         return Err(Complaint::new("bits", "write from 1 to 8 bits"));
