@@ -8,7 +8,7 @@ use packetloom::units::Time;
 use std::collections::BTreeMap;
 
 const DUMBBELL: &str = "kind = \"dumbbell\"\nleft = 5\nright = 3\n";
-const CLOS: &str = "kind = \"clos\"\npods = 2\nleaves = 2\nhosts_per_leaf = 4\nleaf_oversubscription = 2\n";
+const CLOS: &str = "kind = \"clos\"\npods = 2\nleaves = 2\nhosts_per_leaf = 4\noversubscription = 2\n";
 const RAILS: &str = "kind = \"rail-optimised\"\nservers = 4\naccelerators = 4\n";
 const SCALE_UP: &str = "kind = \"rail-optimised\"\nservers = 4\naccelerators = 4\nplanes = 2\n\
     scale_up = { rate = \"100Gbps\", delay = \"0.2us\" }\n";

@@ -50,7 +50,7 @@ FABRICS: dict[str, Fabric] = {
         {"pods": 2, "leaves": 2, "hosts_per_leaf": 4},
         8,
         ("leaf0", "aggregation0"),
-        lambda ratio: ("leaf_oversubscription", ratio),
+        lambda ratio: ("oversubscription", ratio),
     ),
     "rail-optimised": Fabric(
         {"servers": 8, "accelerators": 2, "servers_per_rail_switch": 4},

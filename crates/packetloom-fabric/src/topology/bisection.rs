@@ -154,7 +154,7 @@ mod tests {
     fn what_is_oversubscribed_bounds_it() {
         let counts = [("pods", 4), ("leaves", 2), ("hosts_per_leaf", 8)];
         let ratio = |leaf, pod| {
-            let keys = [("leaf_oversubscription", leaf), ("pod_oversubscription", pod)];
+            let keys = [("oversubscription", leaf), ("pod_oversubscription", pod)];
             keys.map(|(key, ratio)| (key, Value::Number(ratio)))
         };
         // Two pods of 16 hosts; then four leaves with half the uplinks; then a quarter of that to the core.

@@ -28,7 +28,7 @@ pub const COMPONENT: Component = Component {
             param! { "leaves" = "4": Kind::Count(1), "Leaf switches in each pod.", "packetloom" },
             param! { "hosts_per_leaf" = "8": Kind::Count(1), "Hosts below each leaf.", "packetloom" },
             param! {
-                "leaf_oversubscription" = "1": oversubscription::KIND,
+                "oversubscription" = "1": oversubscription::KIND,
                 "The rate of a leaf's hosts over that of its uplinks, of which it has one to each aggregation switch of its pod; so it gives their number.",
                 "packetloom"
             },
@@ -67,8 +67,7 @@ impl Shape {
             return Err(Complaint::new("pods", message));
         }
         let [host, pod, core] = ["host_link", "link", "core_link"].map(|key| cable(values, key).rate);
-        let planes =
-            uplinks(values, "leaf_oversubscription", "aggregation switches a pod", (below, host), pod)?;
+        let planes = uplinks(values, "oversubscription", "aggregation switches a pod", (below, host), pod)?;
         let cores = uplinks(values, "pod_oversubscription", "core switches a plane", (leaves, pod), core)?;
         let links = planes.checked_mul(leaves + cores).and_then(|links| links.checked_mul(pods));
         if links.is_none_or(|links| links > MOST_LINKS) {
@@ -136,7 +135,7 @@ mod tests {
     fn small() -> Topology {
         let counts = [("pods", 3), ("leaves", 2), ("hosts_per_leaf", 4)];
         let counts = counts.map(|(key, count)| (key, Value::Count(count)));
-        let ratio = [("leaf_oversubscription", Value::Number(2.0))];
+        let ratio = [("oversubscription", Value::Number(2.0))];
         Topology::of_values("clos", &[&counts[..], &ratio[..]].concat()).expect("4 hosts over 2 uplinks")
     }
 
@@ -175,13 +174,13 @@ mod tests {
     fn an_oversubscription_that_takes_half_a_switch_is_refused() {
         let counts = [("pods", 2), ("leaves", 2), ("hosts_per_leaf", 32)];
         let mut values: Vec<_> = counts.map(|(key, count)| (key, Value::Count(count))).into();
-        values.push(("leaf_oversubscription", Value::Number(3.0)));
+        values.push(("oversubscription", Value::Number(3.0)));
         let complaint = Topology::of_values("clos", &values).expect_err("10.667 uplinks");
-        assert_eq!(complaint.key, "leaf_oversubscription");
+        assert_eq!(complaint.key, "oversubscription");
         let expected = "3 takes 10.667 aggregation switches a pod; write 3.2 for 10, or 2.9091 for 11";
         assert_eq!(complaint.message, expected);
         values.pop();
-        values.push(("leaf_oversubscription", Value::Number(2.9091)));
+        values.push(("oversubscription", Value::Number(2.9091)));
         assert_eq!(Topology::of_values("clos", &values).expect("11").cables("leaf", "aggregation"), 44);
     }
 }

@@ -38,13 +38,13 @@ impl Topology {
             ("framing", Value::Bytes(0)),
             ("whole_ns", Value::Flag(false)),
             ("forwarding", component("store-and-forward", [])),
-            ("leaf_oversubscription", Value::Number(1.0)),
             ("pod_oversubscription", Value::Number(1.0)),
             ("planes", Value::Count(1)),
             ("arrangement", Value::Text("palm-tree".to_owned())),
         ];
         let absent = optional.into_iter().map(|key| (key, Value::Absent));
-        let entries = absent.chain(common).chain(values.iter().cloned());
+        let of_clos = (kind == "clos").then_some(("oversubscription", Value::Number(1.0)));
+        let entries = absent.chain(common).chain(of_clos).chain(values.iter().cloned());
         let entries = entries.map(|(key, value)| (key.to_owned(), value)).collect();
         Topology::build(&Values { kind: kind.to_owned(), entries })
     }

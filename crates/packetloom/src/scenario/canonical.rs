@@ -4,6 +4,7 @@
 //! `{"bps": 10000000000}`. A component is an object with its `kind`. A count is an integer and a number always has a
 //! decimal point. Keys are sorted.
 
+use super::former;
 use crate::spec::{Value, Values};
 use crate::units::{Rate, Time};
 use serde_json::{Map, Value as Json, json};
@@ -11,7 +12,8 @@ use std::collections::BTreeMap;
 
 /// A component as JSON.
 pub(super) fn component_to_json(values: &Values) -> Json {
-    let entries = values.entries.iter().map(|(key, value)| (key.clone(), value_to_json(value)));
+    let stored = |key: &str| former::first(&values.kind, key).to_owned();
+    let entries = values.entries.iter().map(|(key, value)| (stored(key), value_to_json(value)));
     sorted(entries.chain([("kind".to_owned(), values.kind.clone().into())]))
 }
 
@@ -44,7 +46,7 @@ pub(super) fn component_from_json(json: &Json) -> Result<Values, String> {
     let entries = object
         .iter()
         .filter(|(key, _)| *key != "kind")
-        .map(|(key, value)| Ok((key.clone(), value_from_json(value)?)))
+        .map(|(key, value)| Ok((former::now(kind, key).to_owned(), value_from_json(value)?)))
         .collect::<Result<_, String>>()?;
     Ok(Values { kind: kind.to_owned(), entries })
 }

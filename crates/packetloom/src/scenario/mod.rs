@@ -12,6 +12,7 @@ mod consistency;
 mod describe;
 pub mod explain;
 mod files;
+mod former;
 mod grid;
 mod hash;
 mod idle;

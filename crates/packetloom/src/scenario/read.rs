@@ -2,6 +2,7 @@
 
 use super::describe;
 use super::files;
+use super::former;
 use super::presets;
 use super::problem::Problem;
 use super::registry::Registry;
@@ -58,6 +59,8 @@ impl<'a> Reader<'a> {
     pub fn component(&mut self, node: &Node, path: &str, section: &str) -> Option<Vec<Variant<Values>>> {
         let spelt_out = self.spell_out(node, path, section)?;
         let node = spelt_out.as_ref().unwrap_or(node);
+        let renamed = former::renamed(node);
+        let node = renamed.as_ref().unwrap_or(node);
         let (component, entries) = self.declaration(node, path, section)?;
         let mut sound = self.keys_are_right(component, node, path);
         let start = Values { kind: component.kind.to_owned(), entries: BTreeMap::new() };

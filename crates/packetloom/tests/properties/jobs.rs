@@ -259,10 +259,14 @@ fn network() -> BoxedStrategy<(Json, Places)> {
     });
     let clos = (1_u32..3, 1_u32..3, select(vec![1.0, 2.0])).prop_map(|(leaves, hosts, over)| {
         let clos = json!({
-            "kind": "clos", "pods": 2, "leaves": leaves, "hosts_per_leaf": hosts, "leaf_oversubscription": over,
+            "kind": "clos", "pods": 2, "leaves": leaves, "hosts_per_leaf": hosts, "oversubscription": over,
         });
-        let links: &[[&str; 2]] =
-            &[["aggregation0", "core0"], ["leaf0", "aggregation0"], ["host1", "leaf0"], ["aggregation", "core"]];
+        let links: &[[&str; 2]] = &[
+            ["aggregation0", "core0"],
+            ["leaf0", "aggregation0"],
+            ["host1", "leaf0"],
+            ["aggregation", "core"],
+        ];
         (clos, Places { links, switches: &["aggregation0", "core0", "leaf0"] })
     });
     let dragonfly = (1_u32..3, 2_u32..5, any::<bool>()).prop_map(|(hosts, groups, consecutive)| {
