@@ -12,7 +12,7 @@ use super::config::Config;
 use super::header::{Ack, Header};
 use super::receiver::{Receiver, Wants};
 use super::sender::Sender;
-use super::{blank, nack};
+use super::taking::{blank, nack};
 use crate::narrow::narrow;
 use crate::packet::{Kind, Packet};
 

@@ -40,7 +40,9 @@ mod sender;
 mod service;
 mod several;
 mod sleek;
+mod taking;
 mod unreliable;
+mod variants;
 mod window;
 
 use crate::engine::{Context, FlowStatus, Plan, Report, Timer, Transport};
@@ -51,11 +53,10 @@ use crate::spec::{Complaint, Component, Values};
 use crate::topology::Topology;
 use crate::units::Time;
 use config::Config;
-use header::{Ack, Answers, Header, Nack};
+use header::Header;
 use lanes::{Lane, Lanes};
 use links::Links;
 use ordered::Gap;
-use oversubscribed::Oversubscribed;
 use pacer::Pacer;
 use packetloom_base::narrow::{narrow, saturated};
 use packetloom_base::{flow, narrow, packet, prefetch, spec, units};
@@ -64,12 +65,14 @@ use packetloom_fabric::{routing, topology};
 use packetloom_transport::finished::Finished;
 use packetloom_transport::flow_table::FlowTable;
 use packetloom_transport::{Scheme, Sending, packet_format, priority, reassembly, seq_set};
-use receiver::{Pulls, Receiver, Wants};
-use sack::{Arrival, Arrivals};
+use receiver::{Pulls, Receiver};
+use sack::Arrivals;
 use sender::Sender;
 use service::Service;
 use std::marker::PhantomData;
 use std::sync::Arc;
+use taking::{answer_when_over, take_in};
+pub use variants::{OfEqds, OfUec, Settings, Variant};
 
 packetloom_transport::family! {
     Eqds,
@@ -95,72 +98,12 @@ const PERIOD: u8 = 4;
 
 type Host<'a> = Context<'a, Header>;
 
-/// What one of the two is not the other.
-pub trait Variant: Send {
-    /// How it describes itself.
-    const COMPONENT: Component;
-
-    /// Reads its parameters.
-    fn read(values: &Values) -> Settings;
-
-    /// Whether it goes by marks.
-    fn goes_by_marks(_values: &Values) -> bool {
-        false
-    }
-}
-
-/// Parameters that were read.
-#[derive(Clone, Debug)]
-pub struct Settings(Config);
-
 /// These on a network.
 #[derive(Clone, Debug)]
 pub struct Setup {
     config: Arc<Config>,
     /// What hosts know of their links, where some have several.
     links: Option<Arc<Links>>,
-}
-
-/// EQDS's part.
-#[derive(Debug)]
-pub struct OfEqds;
-
-impl Variant for OfEqds {
-    const COMPONENT: Component = Component {
-        section: "transport",
-        kind: "eqds",
-        doc: "EQDS: a first window at line rate, then by credit that each receiver hands out at the pace of its link; packets take all paths, and switches trim (queue = \"ndp\").",
-        source: "EQDS, NSDI 2022; rules and constants as in htsim_eqds",
-        params: &[params::COMMON, params::EQDS],
-        check: params::check_eqds,
-    };
-
-    fn read(values: &Values) -> Settings {
-        Settings(params::eqds(values))
-    }
-}
-
-/// Ultra Ethernet's part.
-#[derive(Debug)]
-pub struct OfUec;
-
-impl Variant for OfUec {
-    const COMPONENT: Component = Component {
-        section: "transport",
-        kind: "uec",
-        doc: "Ultra Ethernet: packets take all paths, switches trim (queue = \"ndp\") and mark. Congestion is controlled by a window at the sender (NSCC), by credit from the receiver (RCCC), or by both. SLEEK recovers losses where nothing is trimmed.",
-        source: "Ultra Ethernet specification 1.0; rules and constants as in htsim_uec",
-        params: &[params::COMMON, params::UEC],
-        check: params::check_uec,
-    };
-
-    fn read(values: &Values) -> Settings {
-        Settings(params::uec(values))
-    }
-
-    fn goes_by_marks(values: &Values) -> bool {
-        params::goes_by_marks(values)
-    }
 }
 
 /// All flows at one host.
@@ -512,105 +455,5 @@ fn begin_period(lane: &mut Lane, number: u16, context: &mut Host<'_>) {
         // One and a half round trips, drawn anew each time, so that receivers do not swing together.
         let period = (0.75 + context.random.unit() / 2.0) * 1.5 * lane.config.network_rtt.as_ps() as f64;
         context.set_timer(context.now + Time(saturated::<u64>(period).max(1)), number.into(), PERIOD);
-    }
-}
-
-/// The answer to a packet of a flow that is whole, and had so many.
-fn answer_when_over(packet: &Packet<Header>, packets: u32, service: Service) -> Option<Header> {
-    match service {
-        Service::Rud | Service::Rod => {
-            Some(Header::Ack(Ack { next: packets, base: packets + 1, ..blank(packet) }))
-        }
-        Service::Rudi => idempotent::answer(packet),
-        Service::Uud => None,
-    }
-}
-
-/// What a packet changes at its receiver: the answer to it, and what its flow is to be pulled for.
-fn take_in(
-    receiver: &mut Receiver,
-    packet: &Packet<Header>,
-    config: &Config,
-    oversubscribed: &mut Option<Box<Oversubscribed>>,
-) -> (Option<Header>, Wants) {
-    match config.service {
-        Service::Rud => take_in_any(receiver, packet, config, oversubscribed),
-        Service::Rod => ordered::take_in(receiver, packet, config, oversubscribed),
-        Service::Rudi => idempotent::take_in(receiver, packet, config),
-        Service::Uud => unreliable::take_in(receiver, packet, config),
-    }
-}
-
-/// The same where packets are taken in in any order.
-#[inline]
-fn take_in_any(
-    receiver: &mut Receiver,
-    packet: &Packet<Header>,
-    config: &Config,
-    oversubscribed: &mut Option<Box<Oversubscribed>>,
-) -> (Option<Header>, Wants) {
-    let nothing = Wants::default();
-    let Receiver { arrivals, pulls, .. } = receiver;
-    match packet.header {
-        Header::Data { seq, packets, target, requests_ack, .. } if packet.kind == Kind::Data => {
-            let marked = packet.congestion_experienced;
-            if let Some(control) = oversubscribed {
-                control.arrived(marked);
-            }
-            let size_bytes = packet.size_bytes;
-            let arrival = Arrival { seq, last: seq + 1 == packets, size_bytes, marked, requests_ack };
-            let base = arrivals.take(arrival, config.ack_after);
-            let answer = base.map(|base| Header::Ack(arrivals.ack(base, blank(packet))));
-            (answer, Wants { credit: pulls.wants(target), ..nothing })
-        }
-        Header::Data { seq, target, again, .. } => {
-            let last_hop = packet.was_trimmed_last();
-            if let Some(control) = oversubscribed {
-                control.trimmed(last_hop);
-            }
-            if arrivals.has(seq) {
-                let ack = arrivals.ack(arrivals.base(seq), Ack { marked: false, ..blank(packet) });
-                return (Some(Header::Ack(ack)), nothing);
-            }
-            pulls.wants(target);
-            let trimmed = if config.is_eqds { config.packet_quanta() } else { 0 };
-            (Some(nack(packet, (seq, again))), Wants { credit: true, trimmed })
-        }
-        Header::Rts { target, .. } => {
-            pulls.wants(target);
-            let trimmed = if config.is_eqds { config.packet_quanta() } else { 0 };
-            let ack = arrivals.ack(arrivals.base(0), blank(packet));
-            (Some(Header::Ack(ack)), Wants { credit: true, trimmed })
-        }
-        _ => {
-            let ack = arrivals.ack(arrivals.base(0), blank(packet));
-            (Some(Header::Ack(ack)), nothing)
-        }
-    }
-}
-
-/// The answer to a trimmed packet.
-fn nack(packet: &Packet<Header>, (seq, again): (u32, bool)) -> Header {
-    let (path, marked) = (packet.path, packet.congestion_experienced);
-    Header::Nack(Nack { seq, path, last_hop: packet.was_trimmed_last(), marked, again })
-}
-
-/// An answer to a packet, but for what arrived.
-fn blank(packet: &Packet<Header>) -> Ack {
-    let (seq, answers) = match packet.header {
-        Header::Data { seq, again, .. } => (seq, if again { Answers::Again } else { Answers::Data }),
-        Header::Probe { number, .. } => (number, Answers::Probe),
-        _ => (0, Answers::Rts),
-    };
-    Ack {
-        bitmap: 0,
-        base: 0,
-        next: 0,
-        seq,
-        received: 0,
-        out_of_order: 0,
-        path: packet.path,
-        marked: packet.congestion_experienced,
-        answers,
     }
 }

@@ -10,12 +10,13 @@
 //! a gap as it takes a packet that timed out, and each trimmed packet as RUD's does; acknowledgements cover several
 //! packets, as those of RUD do; a flow keeps its path after a timeout, too.
 
+use super::Host;
 use super::config::Config;
 use super::header::{Ack, Answers, Header, Nack};
 use super::oversubscribed::Oversubscribed;
 use super::receiver::{Receiver, Wants};
 use super::sender::Sender;
-use super::{Host, blank, take_in_any};
+use super::taking::{blank, take_in_any};
 use crate::packet::{Kind, Packet};
 
 /// The gap that a receiver has reported.

@@ -7,6 +7,7 @@ mod critical;
 mod demand;
 mod doubts;
 mod driven;
+mod facts;
 mod fidelity;
 mod flow_cost;
 mod flow_level;
@@ -22,6 +23,7 @@ mod planned;
 mod preset_fact;
 mod rank_faults;
 mod serving;
+mod setting;
 mod settling;
 mod slow_alone;
 mod steady;
@@ -48,11 +50,9 @@ pub use trial::{Cost, Trial};
 use crate::audit::{Violation, check_rows};
 use crate::central;
 use crate::engine::FlowWatch;
-use crate::engine::{FlowStatus, Tally, WindowCosts};
 use crate::fault::{self, Faults};
-use crate::flow::{Flow, HostId};
+use crate::flow::HostId;
 use crate::fluid;
-use crate::measure::{Collector, FlowRow};
 use crate::narrow::exact;
 use crate::packet::Format;
 use crate::queue::Specification;
@@ -63,30 +63,24 @@ use crate::topology::Topology;
 use crate::topology::best_fct;
 use crate::transport::{self, PacketFormat};
 use crate::units::Time;
-use crate::workload::{Environment, SourceFacts, Wire, Workload};
+use crate::workload::{Environment, Wire, Workload};
 use alone::Alone;
 use checks::{
-    asymmetry, captured, check_credits, check_links, check_paths, check_processing, check_queues,
-    check_retry, check_returns, check_samples, check_sizes, check_traffic, check_unscheduled, load_classes,
-    watched,
+    captured, check_credits, check_links, check_paths, check_processing, check_queues, check_retry,
+    check_returns, check_samples, check_sizes, check_traffic, check_unscheduled, load_classes, watched,
 };
 use fidelity::{Fidelity, check_rung, wholes};
 use flow_level::{Model, run_fluid};
-use flow_rung::measured::{self, Measured};
+use flow_rung::measured::Measured;
 use flow_rung::run_flows;
 use links::run_links;
-use monitor::Goal;
 pub use network_facts::RoundTrips;
-use network_facts::{network_facts, round_trips};
 use planned::run_central;
-use preset_fact::preset_fact;
 use rank_faults::rank_faults;
 use serving::run_serving;
 use settling::with_warm_up;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
-use std::time::Duration;
-use warnings::{never_asked, unfinished, unmeasured};
 
 /// The flow-level models: transports without packets.
 const FLUID_MODELS: &[Registered<Model>] = &[
@@ -280,80 +274,12 @@ impl Simulation {
         };
         Ok(Simulation { setting, workload, environment })
     }
+}
 
-    /// How many hosts the network has.
-    pub fn hosts(&self) -> u32 {
-        self.setting.topology.hosts
-    }
-
-    /// What each source of traffic comes to.
-    pub fn facts(&self) -> &[SourceFacts] {
-        self.workload.describe()
-    }
-
-    /// How many ports the network has, those of hosts among them.
-    pub fn ports(&self) -> usize {
-        self.setting.topology.links.len()
-    }
-
-    /// How many operations the ranks of all jobs have, in all repetitions.
-    pub fn operations(&self) -> u64 {
-        let of_jobs = self.workload.jobs().iter().map(|job| {
-            let ranks = job.plan.program.ranks.iter().map(|rank| rank.operations().len() as u64);
-            ranks.sum::<u64>() * u64::from(job.plan.settings.repeat)
-        });
-        of_jobs.sum()
-    }
-
-    /// How long queues take to settle, and whether the case can be steady; nothing where no flow arrives by the clock.
-    pub fn settling(&self) -> Option<Settling> {
-        let Setting { case, topology, .. } = &self.setting;
-        Settling::of(case, &self.workload, &self.environment, topology)
-    }
-
-    /// What a library chooses for each operation of jobs, and why.
-    pub fn library_facts(&self) -> Vec<String> {
-        self.workload.jobs().iter().flat_map(|job| job.plan.choices()).collect()
-    }
-
-    /// What is not in the scenario, but follows for the scheme: marking thresholds of other rates, and whether credit
-    /// lasts for a round trip.
-    pub fn scheme_facts(&self) -> Vec<String> {
-        let Setting { case, topology, format, .. } = &self.setting;
-        let mut facts: Vec<String> =
-            preset_fact(&case.scheme.component("transport"), topology.nic_rate()).into_iter().collect();
-        facts.extend(measured::announced(&self.setting, &self.workload));
-        let Some([queue, _]) = Specification::of_scheme(&case.scheme) else { return facts };
-        let rates = topology.links.iter().filter(|link| link.src >= topology.hosts).map(|link| link.rate);
-        let thresholds = queue.interpolated(&rates.collect(), topology.nic_rate());
-        let full_packet_bytes = format.mss_bytes + format.header_bytes;
-        let credit = queue.credit.and_then(|credit| credit.short_of_round_trip(topology, full_packet_bytes));
-        let routing = case.scheme.component("routing");
-        let asymmetry = asymmetry(&case.scheme.component("transport").kind, &routing, topology);
-        facts.extend(thresholds.into_iter().chain(credit).chain(asymmetry));
-        facts
-    }
-
-    /// What the network comes to: its switches, cables and capacity.
-    pub fn network_facts(&self) -> Vec<String> {
-        network_facts(&self.setting.topology)
-    }
-
-    /// How long the scheme's packets take across it and back; nothing where no packet is answered, or hosts are too many.
-    pub fn round_trips(&self) -> Option<RoundTrips> {
-        let transport = self.setting.case.scheme.component("transport");
-        let is_answered = !central::is_central(&transport.kind);
-        is_answered.then(|| round_trips(&self.setting.topology, PacketFormat::of(&transport))).flatten()
-    }
-
-    /// The transport's parameters, with what it has worked out of how large flows are.
-    pub fn transport(&self) -> Values {
-        self.setting.case.scheme.component("transport")
-    }
-
+impl Simulation {
     /// The flows that start by the clock.
     #[cfg(test)]
-    pub(crate) fn flows(mut self) -> Vec<Flow> {
+    pub(crate) fn flows(mut self) -> Vec<crate::flow::Flow> {
         std::iter::from_fn(|| self.workload.next_flow()).collect()
     }
 
@@ -490,94 +416,6 @@ fn queues(case: &Case, workload: &Workload) -> Option<[Specification; 2]> {
     let queues = Specification::of_scheme(&case.scheme)?;
     let has_queries = workload.query_specs().next().is_some();
     Some(if has_queries { queues } else { queues.map(Specification::without_loans) })
-}
-
-impl Setting {
-    fn max_time(&self) -> Time {
-        self.case.run.optional_time("max_time").unwrap_or(Time::NEVER)
-    }
-
-    /// Whether all packets of a flow take one path, whether a flow's sender knows of its end only after its receiver, and
-    /// whether flows are cut up by plan.
-    fn promises(&self) -> (bool, bool, bool) {
-        let scheme = &self.case.scheme;
-        let values = scheme.component("transport");
-        let is_planned = central::is_central(&values.kind);
-        let answered = transport::find(&values.kind).map_or(!is_planned, |one| (one.is_answered)(&values));
-        // The sender can have the last acknowledgement while the receiver's host still deals with the message.
-        let is_free = self.topology.message_costs.receive == Time::ZERO;
-        let has_packets = matches!(Fidelity::of(&self.case.run), Fidelity::Packets | Fidelity::Steady(_));
-        (
-            takes_one_path(scheme, &self.topology),
-            answered && has_packets && is_free,
-            central::cuts_up(&values),
-        )
-    }
-
-    /// What there is to do.
-    fn goal(&self, workload: &Workload) -> Goal {
-        let run = &self.case.run;
-        let end = run.optional_time("max_time").or(run.optional_time("duration"));
-        Goal { flows: run.optional_count("flows").or(workload.known_flows()), end }
-    }
-
-    /// How long a flow takes on the slower of its hosts' links.
-    fn work(&self, flow: &Flow) -> Time {
-        let packets = self.format.packets(flow.size_bytes);
-        let framing_bytes = packets * self.topology.framing_bytes;
-        let [src, dst] = [flow.src, flow.dst].map(|host| self.topology.rate_of(host));
-        src.min(dst).time_for(self.format.wire_bytes(flow.size_bytes) + framing_bytes)
-    }
-
-    /// The outcome, except for what only an engine knows; `statuses`: of unfinished flows, if senders report any.
-    fn outcome(self, collector: Collector, statuses: &[FlowStatus], tally: Tally) -> Outcome {
-        let (started, finished) = (collector.started(), collector.finished());
-        let mut flows = collector.into_rows(&self.topology);
-        let mut warnings = self.topology.notes.clone();
-        warnings.extend(unfinished(&flows, statuses, &self.faults, &self.topology));
-        let foreground = || flows.iter().filter(|row| row.measured);
-        let ended = foreground().map(FlowRow::ended).filter(|at| *at != Time::NEVER).max();
-        let last_start = foreground().map(|row| row.flow.start).max().unwrap_or(Time::ZERO);
-        let from = self.case.run.time("warm_up");
-        let until = last_start.since(self.case.run.time("cool_down"));
-        for row in &mut flows {
-            row.measured &= (from..=until).contains(&row.flow.start);
-        }
-        let simulated = if finished == started { ended.unwrap_or(Time::ZERO) } else { self.max_time() };
-        warnings.extend(unmeasured(&self.case.run, &flows, last_start));
-        warnings.extend(never_asked(&self.case.scheme, simulated));
-        Outcome {
-            cancelled: false,
-            is_estimated: false,
-            flows,
-            ports: Vec::new(),
-            reordering: None,
-            balancing: BTreeMap::new(),
-            flow_samples: Vec::new(),
-            pulls: Vec::new(),
-            topology: self.topology,
-            tally,
-            simulated,
-            warm_up: from,
-            helpers_took: Duration::ZERO,
-            window_costs: WindowCosts::default(),
-            warnings,
-            never_started: 0,
-            stalled: None,
-            violation: None,
-            refused: None,
-            control: None,
-            jobs: Vec::new(),
-            iterations: Vec::new(),
-            requests: Vec::new(),
-            ranks: Vec::new(),
-            operations: Vec::new(),
-            critical_path: Vec::new(),
-            timelines: Vec::new(),
-            captures: Vec::new(),
-            format: self.format,
-        }
-    }
 }
 
 /// From so many flows on a list that may have no end is given up.

@@ -1,10 +1,14 @@
 //! The traffic of one simulation: flows in order of start, and chains of closed loops.
 
+mod environment;
+mod planned;
+
 use super::build;
 use super::chain::{Chain, Numbering};
 use super::dependencies::{Dependencies, Done, Plan, Triggers};
 use super::facts::SourceFacts;
-use super::job::{self, Job, RankFault, Walker, Whole};
+use super::job;
+use super::job::{Job, Walker};
 use super::members;
 use super::query::{QuerySpec, Start};
 use super::source::{ListSource, OpenSource};
@@ -13,55 +17,11 @@ use crate::flow::{Flow, FlowId, HostId};
 use crate::narrow::exact;
 use crate::serving;
 use crate::spec::{Complaint, Values};
-use crate::units::{Rate, Time};
+use crate::units::Time;
+pub use environment::{Environment, Wire};
+use planned::{AllPlanned, beside};
 use std::collections::{BTreeMap, VecDeque};
-use std::iter;
 use std::sync::Arc;
-
-/// What the empty network takes, from the first host.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Wire {
-    /// For a byte to a host of the same server.
-    pub inside: Time,
-    /// For a byte to the nearest host of another.
-    pub nearest: Time,
-    /// For a MiB to a host of the same server, beside its first byte.
-    pub mib_inside: Time,
-}
-
-/// What a workload has to know of the rest of the scenario.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Environment {
-    /// How many hosts there are.
-    pub hosts: u32,
-    /// The numbers that hosts have in the file that the network comes from; empty where they are counted from 0.
-    pub host_ids: Vec<u32>,
-    /// How many hosts that follow each other share a server, if they do.
-    pub server_hosts: Option<u32>,
-    /// The nodes in servers' switches that reduce, server by server, if there are any; they are no hosts of traffic.
-    pub nodes: Vec<HostId>,
-    /// The rate at which every host is connected, if they are alike.
-    pub host_rate: Option<Rate>,
-    /// What messages take there by themselves.
-    pub wire: Wire,
-    /// Application bytes in a full packet.
-    pub mss: u64,
-    /// Header bytes of every packet.
-    pub header: u64,
-    /// Mean bytes offered per host and second, headers included, over the host link's rate.
-    pub load: Option<f64>,
-    /// The seed of every draw.
-    pub seed: u64,
-    /// How many flows the run has: open-loop sources without a number of their own share it, the first so many in
-    /// order of start; each closed-loop source has it for itself, spread evenly over its chains.
-    pub flow_limit: Option<u64>,
-    /// Flows start before this.
-    pub duration: Option<Time>,
-    /// The collective operations of jobs of which no message is sent by itself.
-    pub whole: Whole,
-    /// What goes wrong with single ranks of jobs.
-    pub rank_faults: Vec<RankFault>,
-}
 
 /// More than any memory can hold, and fewer than a [`FlowId`] can number.
 const MOST_FLOWS: u64 = 1_000_000_000;
@@ -496,86 +456,6 @@ impl Workload {
         let may_start = |open: &OpenLoop| !open.shares_limit || self.shared_left > 0;
         let sources = self.open.iter().enumerate().filter(|(_, open)| may_start(open));
         sources.filter_map(|(index, open)| Some((open.source.peek_start()?, index))).min()
-    }
-}
-
-/// The requests, if there are any; the flows of other sources start by the clock.
-fn beside(
-    requests: Vec<(usize, serving::Plan)>,
-    open: &[OpenLoop],
-    have_all_starts: bool,
-    sources: usize,
-) -> Result<Option<serving::Plan>, Complaint> {
-    let complain =
-        |index: usize, message: &str| Err(Complaint::new(&format!("workload[{index}].arrivals"), message));
-    match &requests[..] {
-        [_, (index, _), ..] => {
-            complain(*index, "a scenario has one source of requests; leave the others out")
-        }
-        [(index, _)] if !have_all_starts || open.len() + 1 < sources => complain(
-            *index,
-            "beside requests are only flows that start by the clock, without queries; leave the other sources out",
-        ),
-        _ => Ok(requests.into_iter().next().map(|(_, plan)| plan)),
-    }
-}
-
-/// What all sources of flows that wait for others come to.
-#[derive(Default)]
-struct AllPlanned {
-    dependencies: Dependencies,
-    flows: FlowId,
-    waiting: u64,
-    trigger_delay: Time,
-    jobs: Vec<Job>,
-    /// Those of jobs that the case waits for.
-    ranks: u64,
-    /// See [`Workload`].
-    until_failure: BTreeMap<u8, u64>,
-}
-
-impl AllPlanned {
-    /// Whether there are none.
-    fn is_empty(&self) -> bool {
-        self.flows == 0 && self.jobs.is_empty()
-    }
-
-    fn add(&mut self, planned: &Planned) {
-        let base = self.flows;
-        self.dependencies.add(&planned.plan, base);
-        self.flows += exact::<FlowId>(planned.plan.flows.len());
-        if !planned.is_background {
-            self.waiting += planned.plan.flows.len() as u64;
-        }
-        if planned.plan.has_remote() {
-            self.trigger_delay = self.trigger_delay.min(planned.plan.delay);
-        }
-    }
-
-    /// `number`: that of what goes on after a failure, if anything does.
-    fn add_job(&mut self, job: PlannedJob, source: u8, number: u8) {
-        let PlannedJob { plan, rest, is_background } = job;
-        let failure = plan.settings.disturbances.failure();
-        if let Some(after) = failure.and_then(|failure| failure.then.after()) {
-            self.until_failure.insert(source, plan.settings.hosts.len() as u64);
-            self.trigger_delay = self.trigger_delay.min(after);
-        }
-        if !is_background && failure.is_none() {
-            self.waiting += plan.messages();
-        }
-        for (plan, number) in iter::once((plan, source)).chain(rest.map(|rest| (rest, number))) {
-            self.add_part(plan, number, is_background);
-        }
-    }
-
-    fn add_part(&mut self, mut plan: job::Plan, number: u8, is_background: bool) {
-        plan.number_from(self.flows);
-        plan.settings.number = number;
-        self.flows = self.flows.saturating_add(plan.numbers());
-        if !is_background && !plan.is_modelled() {
-            self.ranks += plan.settings.hosts.len() as u64;
-        }
-        self.jobs.push(Job { source: number, plan: Arc::new(plan) });
     }
 }
 
