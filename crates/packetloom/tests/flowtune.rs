@@ -203,11 +203,11 @@ fn what_a_scenario_may_not_ask_for() {
 fn settings_that_make_no_sense_are_refused_with_what_to_write() {
     use packetloom::scenario::Scenario;
     for (setting, message) in [
-        ("interval = \"0us\"", "write a time such as \"10us\""),
+        ("interval = \"0us\"", "write at least 100ns, such as \"10us\""),
         ("computation = \"11us\"", "until the next, 10us; write no more"),
         ("gamma = 0", "write a number such as 0.4"),
         ("weights = [1, 0]", "write more than 0"),
-        ("control_min_rto = \"0us\"", "write a time such as \"20us\""),
+        ("control_min_rto = \"0us\"", "write at least 100ns, such as \"20us\""),
         ("control_max_rto = \"10us\"", "control_min_rto must not be above control_max_rto"),
     ] {
         let toml = rack(setting, &flow(0, 1, 1));

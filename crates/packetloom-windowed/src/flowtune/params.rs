@@ -78,12 +78,7 @@ pub fn check(values: &Values) -> Result<(), Complaint> {
         return Err(Complaint::new(connections::PARAM.name, message));
     }
     let interval = values.time("interval");
-    if interval == Time::ZERO {
-        return Err(Complaint::new(
-            "interval",
-            "an interval of zero never ends; write a time such as \"10us\"",
-        ));
-    }
+    check_period("interval", interval, "10us")?;
     if values.time("computation") > interval {
         let message = format!("an iteration may take as long as until the next, {interval}; write no more");
         return Err(Complaint::new("computation", message));

@@ -115,6 +115,7 @@ fn axis_from_json(json: &Json) -> Result<Axis, String> {
 mod tests {
     use super::super::testing;
     use super::*;
+    use crate::spec::Value;
 
     #[test]
     fn a_case_survives_its_json() {
@@ -148,7 +149,11 @@ mod tests {
 
     #[test]
     fn an_identity_stays_what_it_was() {
-        let case = testing::scenario(testing::SMALL).cases().next().unwrap();
+        let mut case = testing::scenario(testing::SMALL).cases().next().unwrap();
+        // The queue of that day had nothing else.
+        if let Some(Value::Component(queue)) = case.scheme.entries.get_mut("queue") {
+            queue.entries.retain(|key, _| key == "capacity");
+        }
         assert_eq!(case.identity_under("0.1.0"), "558c705dbabc1cec73a8ec0c0c5c43d3");
     }
 

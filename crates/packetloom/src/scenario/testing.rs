@@ -122,6 +122,13 @@ const FAULTS: &[Component] = &[component(
     &[&[param("probability", Kind::Number(0.0, 1.0), Fallback::Required)]],
 )];
 
+/// What the queues of these names are asked beside their own.
+const ADMISSION: &[Param] = &[
+    value("admits", Kind::Choice(&["what-fits", "until-full"]), "what-fits"),
+    param("pool", Kind::Bytes, Fallback::Absent),
+    value("pool_alpha", Kind::Number(0.0, 1000.0), "1"),
+];
+
 const SCHEMES: &[Component] = &[
     component(
         "transport",
@@ -133,13 +140,16 @@ const SCHEMES: &[Component] = &[
             value("gain", Kind::Number(0.0, 1.0), "0.0625"),
         ]],
     ),
-    component("queue", "drop-tail", &[&[value("capacity", Kind::Buffer, "225KB")]]),
+    component("queue", "drop-tail", &[&[value("capacity", Kind::Buffer, "225KB")], ADMISSION]),
     Component {
         check: check_ecn,
         ..component(
             "queue",
             "ecn",
-            &[&[value("capacity", Kind::Bytes, "225KB"), value("mark_above", Kind::Buffer, "22.5KB")]],
+            &[
+                &[value("capacity", Kind::Bytes, "225KB"), value("mark_above", Kind::Buffer, "22.5KB")],
+                ADMISSION,
+            ],
         )
     },
     component("routing", "ecmp", &[]),

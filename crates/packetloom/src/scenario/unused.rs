@@ -54,7 +54,9 @@ fn of_measure(scenario: &Scenario) -> Vec<(String, String)> {
     let has_job = arrivals(scenario).any(|one| jobs::is_job(&one.kind));
     let has_packets = schemes().any(|scheme| !simulation::is_fluid(&scheme.component("transport").kind));
     let queues = schemes().flat_map(|scheme| ["queue", "nic"].map(|key| scheme.optional_component(key)));
-    let pauses = queues.flatten().any(|queue| Specification::of(&queue).pauses());
+    let is_set = |key: &str| values(&scenario.measure).any(|measure| measure.flag(key));
+    let mut queues = queues.flatten();
+    let pauses = is_set("pauses") && queues.any(|queue| Specification::of(&queue).pauses());
     let needs = [
         ("operations", has_job, "no source is a job"),
         ("critical_path", has_job, "no source is a job"),
@@ -62,7 +64,6 @@ fn of_measure(scenario: &Scenario) -> Vec<(String, String)> {
         ("reordering", has_packets, "no scheme has packets"),
         ("pauses", pauses, "no scheme has a queue that pauses, such as \"shared-buffer\""),
     ];
-    let is_set = |key: &str| values(&scenario.measure).any(|measure| measure.flag(key));
     let unmet = needs.into_iter().filter(|(key, is_met, _)| is_set(key) && !is_met);
     unmet
         .map(|(key, _, why)| (format!("measure.{key}"), format!("records nothing: {why}; leave it out")))

@@ -8,13 +8,14 @@ use crate::measure::FlowRow;
 use crate::narrow::exact;
 use crate::routing::Tracer;
 use crate::scenario::Case;
-use crate::spec::{Complaint, Value};
+use crate::spec::{Complaint, Value, Values};
 use crate::topology::{Hop, MessageCosts, Topology, best_fct, hops};
 use crate::transport::{self, PacketFormat};
 use crate::units::{Rate, Time, seconds_said};
 use crate::workload::Workload;
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
 /// A flow has what its path holds so many times over, so that how it starts matters little.
 const TIMES_PATH: u64 = 100;
@@ -25,6 +26,9 @@ const MOST_BYTES: u64 = 50_000_000;
 const SLOW: f64 = 1.25;
 /// A run ends after so many times that.
 const MOST_TIMES: u64 = 20;
+/// And after so many packet-hops, or so long: then nothing is said.
+const MOST_HOPS: u64 = 4_000_000;
+const LONGEST: Duration = Duration::from_secs(1);
 /// Networks with more hosts take too long to build once more.
 const MOST_HOSTS: u32 = 4096;
 
@@ -56,10 +60,13 @@ impl Simulation {
     }
 
     /// That a flow from one half of the network to the other, with nothing beside it, is slow. What can't be simulated
-    /// packet by packet, and what is too large, is not looked at.
+    /// packet by packet, what is too large, and classes of the user's are not looked at.
     pub(super) fn slow_alone(&self) -> Option<Complaint> {
         let (case, topology) = (&self.setting.case, &self.setting.topology);
         let transport = case.scheme.component("transport");
+        if has_user_class(&case.scheme) {
+            return None;
+        }
         let path = self.path_across().filter(|_| topology.working_hosts() <= MOST_HOSTS)?;
         let mut bare = without_traffic(case);
         bare.run.entries.remove("fidelity");
@@ -74,7 +81,10 @@ impl Simulation {
         let best = send + best_fct(topology, self.setting.format, flow.src, flow.dst, size_bytes) + receive;
         bare.run.entries.insert("max_time".to_owned(), Value::Time(best.times(MOST_TIMES)));
         let alone = Simulation::with(bare, |_, _| Ok(Workload::of_flows(vec![flow]))).ok()?;
-        let outcome = alone.run_together(&Monitor::default()).ok()?;
+        let outcome = alone.run_together(&Monitor::until((0, MOST_HOPS), LONGEST)).ok()?;
+        if outcome.cancelled {
+            return None;
+        }
         let row = outcome.flows.first()?;
         let is_slow = |best: &Time| row.fct().is_none_or(|fct| times(fct, *best) >= SLOW);
         let best = Some(best).filter(is_slow).map(|best| best.max(self.by_slowest(&flow))).filter(is_slow);
@@ -94,6 +104,12 @@ impl Simulation {
         let wire_bytes = flow.size_bytes + packets * (format.header_bytes + topology.framing_bytes);
         rates.min().map_or(Time::ZERO, |rate| topology.byte_time(rate).of(wire_bytes))
     }
+}
+
+/// Whether a part of a scheme is a class of the user's, which may never return.
+fn has_user_class(scheme: &Values) -> bool {
+    let parts = ["transport", "queue", "nic", "routing"].map(|key| scheme.optional_component(key));
+    parts.into_iter().flatten().any(|part| part.kind.starts_with("python"))
 }
 
 /// How many times as long as another time one is.
