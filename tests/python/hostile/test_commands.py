@@ -113,7 +113,6 @@ MISTAKES: list[tuple[list[str], str]] = [
     (["view", "out", "--port", "9" * 400], "port"),
     (["plot", "nope", "out", "-o", "x.pdf"], "no figure 'nope'"),
     (["plot", "[/x]", "out", "-o", "x.pdf"], "[/x]"),
-    (["plot", "fct-cdf", "out"], "--output"),
     (["plot", "fct-cdf", "out", "-o", "x"], "x: end the name in one of"),
     (["plot", "fct-cdf", "out", "-o", "x.nope"], "x.nope: end the name in one of"),
     (["plot", "fct-cdf", "out", "-o", "x."], "x.: end the name in one of"),

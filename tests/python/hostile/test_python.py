@@ -67,7 +67,7 @@ MISTAKES: list[tuple[str, str]] = [
     ("packetloom.summary(go(scenario()).flows)", "results is"),
     ('packetloom.plot("fct-cdf", go(scenario()), load=0.7)', "there is no load 0.7; there are 0.5"),
     ('packetloom.plot("fct-cdf", go(scenario()), statistic="p99")', "--statistic"),
-    ('packetloom.plot("", go(scenario()))', "there is no figure ''"),
+    ('packetloom.plot("", go(scenario()))', "which figure? there are: slowdown-by-load"),
     ('packetloom.write_report(go(scenario()), "/proc/x.html")', "/proc/x.html"),
     ('packetloom.write_report(go(scenario()), ".")', "."),
     ('packetloom.write_report([], "x.html")', "results is []"),
