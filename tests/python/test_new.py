@@ -195,7 +195,7 @@ def test_what_it_writes_is_what_a_run_calls_long_enough(tmp_path: Path, monkeypa
 
 @pytest.mark.parametrize("rate", ["10Gbps", "100Gbps", "400Gbps"])
 def test_a_flow_alone_uses_its_links_under_every_scheme(rate: str, tmp_path: Path) -> None:
-    """Homa's windows were those of its authors' 10 Gb/s: at 100 Gb/s a flow alone took ten times what its links need."""
+    """Homa's windows were those of its authors' 10 Gb/s: a flow alone took ten times what its links need at 100."""
     slow = set()
     for kind in RECIPES:
         write_scenario(tmp_path / f"{kind}.toml", Answers(schemes=[kind], rate=rate, flows=10))
