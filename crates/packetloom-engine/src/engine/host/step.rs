@@ -190,10 +190,7 @@ impl<H: Copy + Default, A: PortAgent<H>> Host<H, A> {
         match intake.arrive(now, link, id, &mut link_table.packets) {
             Arrived::Passes => return self.processes_at_once(now, id, link),
             Arrived::Waits(signals) => self.pause_link(now, link, signals, link_table),
-            Arrived::Dropped => {
-                let by = self.ways_back.get(link as usize).copied().unwrap_or(0);
-                self.nic.refuse(by, id, link_table);
-            }
+            Arrived::Dropped => self.nic.refuse(self.way_back(link), id, link_table),
         }
         false
     }
@@ -229,7 +226,7 @@ impl<H: Copy + Default, A: PortAgent<H>> Host<H, A> {
     /// the NIC may now send what a pause held back.
     fn take_in(&mut self, now: Time, id: PacketId, link: u32, link_table: &mut LinkTable<H>) -> bool {
         let packet = link_table.packets.take(id);
-        let by = self.ways_back.get(link as usize).copied().unwrap_or(0);
+        let by = self.way_back(link);
         if let Some(message) = LinkMessage::of(&packet) {
             self.nic.receive_message(now, by, message, link_table);
             let rate = self.nic.ports()[by as usize].rate();
@@ -245,10 +242,15 @@ impl<H: Copy + Default, A: PortAgent<H>> Host<H, A> {
         false
     }
 
+    /// Which of its links leads back along one into it.
+    fn way_back(&self, link: u32) -> u32 {
+        self.ways_back.get(link as usize).copied().unwrap_or(0)
+    }
+
     /// Says to a link which of its classes are paused and resumed, and notes when the NIC has to be looked at again.
     fn pause_link(&mut self, now: Time, link: u32, signals: Signals, link_table: &mut LinkTable<H>) {
+        let by = self.way_back(link);
         let Some(intake) = &mut self.services.intake else { return };
-        let by = self.ways_back.get(link as usize).copied().unwrap_or(0);
         let nic = &mut self.nic;
         intake.frames(now, link, signals, |frame| {
             let id = link_table.packets.add(frame);
