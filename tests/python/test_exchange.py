@@ -291,3 +291,52 @@ def test_an_exported_job_takes_as_long_again(tmp_path: Path, name: str) -> None:
         times = [one.to_polars("iterations")["jct_ns"].to_list() for one in (results, replayed)]
         assert times[0] == times[1]
         scenario = again
+
+
+def test_copies_of_an_exported_job_are_the_job_with_more_data_parallel_ranks(tmp_path: Path) -> None:
+    def training(data: int) -> dict[str, object]:
+        sizes: dict[str, object] = {"layers": 4, "forward": "10us", "activations": "1MB", "gradients": "5MB"}
+        return sizes | {"kind": "training", "tensor": 2, "data": data, "pipeline": 2, "microbatches": 3}
+
+    scenario = {
+        "topology": {"kind": "rack", "hosts": 16, "link": {"rate": "100Gbps", "delay": "1us"}},
+        "workload": [{"arrivals": training(2)}],
+        "scheme": [{"name": "any", "transport": "ndp", "queue": "ndp", "routing": "permutation"}],
+        "measure": {"operations": True},
+    }
+    small = packetloom.run(scenario, tmp_path / "small", progress=False)
+    files = {file.suffixes[-1]: file for file in export(small, "chakra", tmp_path / "traces")}
+    groups = json.loads(files[".json"].read_text())
+    # Ranks are numbered by tensor, data, pipeline: the data parallel ones of a stage are two apart.
+    across = [name for name, ranks in groups.items() if ranks == [0, 2]]
+    chakra: dict[str, object] = {"kind": "chakra", "files": str(files[".et"]).rpartition(".")[0].rpartition(".")[0]}
+    chakra |= {"groups": str(files[".json"]), "copies": 2}
+    # A copy has data parallel ranks 0 and 1, or 2 and 3, of both stages.
+    hosts = [
+        tensor + 2 * (2 * copy + data) + 8 * stage
+        for copy in (0, 1)
+        for stage in (0, 1)
+        for data in (0, 1)
+        for tensor in (0, 1)
+    ]
+    run = {"workload": [{"arrivals": chakra | {"across": across, "placement": hosts}}]}
+    copies = packetloom.run(scenario | run, tmp_path / "copies", progress=False)
+    large = packetloom.run(scenario | {"workload": [{"arrivals": training(4)}]}, tmp_path / "large", progress=False)
+    times = [one.to_polars("iterations")["jct_ns"].to_list() for one in (large, copies)]
+    assert times[0] == times[1] != small.to_polars("iterations")["jct_ns"].to_list()
+    for wrong, why in (
+        (
+            {"across": None},
+            r"arrivals\.across: names no groups of .*; the trace's groups by shape: .*\[0, 1\] \(3 others",
+        ),
+        ({"across": []}, r"arrivals\.across: names no groups"),
+        (
+            {"across": ["dp"]},
+            r'arrivals\.across: there is no group "dp", or it was named before; .*\[0, 2\] \(3 others alike\)',
+        ),
+        ({"across": across, "copies": 10**12}, r"arrivals\.copies: the trace has \d+ operations; write \d+ at most"),
+        ({"across": across, "copies": 4}, r"arrivals\.copies: 32 ranks among 16 hosts; write a topology of as many"),
+    ):
+        own = {key: value for key, value in (chakra | wrong).items() if value is not None}
+        with pytest.raises(PacketloomError, match=why):
+            packetloom.check(scenario | {"workload": [{"arrivals": own}]})

@@ -5,6 +5,7 @@
 //! stream is free.
 
 mod check;
+mod copies;
 mod span;
 
 pub use check::Problem;

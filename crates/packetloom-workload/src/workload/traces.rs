@@ -4,7 +4,12 @@ use super::job::{library, settings};
 use crate::formats::chakra::{self, AllGatherSize, Control, CpuCommunication, Loose, Missing, Order};
 use crate::formats::{self, goal, simai};
 use crate::job::Program;
-use crate::spec::{Complaint, Component, Kind, Values, param};
+use crate::narrow::exact;
+use crate::spec::{Complaint, Component, Kind, Needs, Value, Values, param};
+use std::collections::BTreeSet;
+
+const COPIED: &[Needs] =
+    &[Needs::That(|site| site.own.count("copies") > 1, "there is one copy of the trace")];
 
 /// What a scenario can write as `arrivals`.
 pub const GOAL: Component = Component {
@@ -12,7 +17,8 @@ pub const GOAL: Component = Component {
     kind: "goal",
     doc: "A schedule in GOAL, as text or packed by LogGOPSim's txt2bin. Operations of one cpu are executed one at a \
           time; a send holds it for send_cost, and a receive for receive_cost once its message is there. Messages of one \
-          sender and tag are received in the order in which they were sent. The numbers after nic are not used.",
+          sender and tag are received in the order in which they were sent. The numbers after nic are not used. A \
+          schedule has no groups that say which ranks have other data, so it can't be put onto more ranks.",
     source: "Hoefler et al., LogGOPSim 2010",
     params: &[
         &[
@@ -90,6 +96,19 @@ pub const CHAKRA: Component = Component {
                       start time.",
                 "packetloom"
             },
+            param! {
+                "copies" = "1": Kind::Count(1),
+                "How many times as many ranks do the job: each copy of the trace's has the same work with other data. \
+                      The ranks of a copy follow those of the one before.",
+                "packetloom"
+            },
+            param! {
+                "across": Kind::List(&Kind::Text),
+                "With copies: the names of process groups of data parallel ranks, one of each shape; \"all\" is that of \
+                      all ranks. Groups of these shapes, and those that consist of such, span all copies, and their \
+                      operations keep their sizes. All else stays within a copy.",
+                "packetloom"; acts COPIED
+            },
         ],
         library::PARAMS,
         settings::PLACEMENT_PARAMS,
@@ -109,7 +128,9 @@ pub const SIMAI: Component = Component {
             param! { required "file": Kind::Text, "The file.", "packetloom" },
             param! {
                 "ranks": Kind::Count(2),
-                "How many ranks there are, where the file does not say all_gpus.", "packetloom"
+                "How many ranks there are. Where the file says all_gpus, there are more or fewer data parallel copies then, \
+                      each with the same work.",
+                "packetloom"
             },
             param! {
                 "ranks_per_package": Kind::Count(1),
@@ -136,6 +157,7 @@ pub const SIMAI: Component = Component {
 pub fn program(values: &Values) -> Result<(Program, String), Complaint> {
     let file = values.text(if values.kind == "chakra" { "files" } else { "file" });
     let mut left_out = String::new();
+    let mut copied = String::new();
     let program = match values.kind.as_str() {
         "goal" => {
             let options = goal::Options { unit: values.time("unit") };
@@ -158,14 +180,66 @@ pub fn program(values: &Values) -> Result<(Program, String), Complaint> {
             let groups = values.optional_text("groups");
             let (program, report) = chakra::read_files(&file, groups.as_deref(), &chakra_options(values))?;
             left_out = report.left_out();
-            program
+            match values.count("copies") {
+                1 => program,
+                copies => {
+                    let (program, spanning) = copies_of(&program, &report.group_names, values)?;
+                    copied = format!("{copies} copies of {file}, which {spanning} groups span: ");
+                    program
+                }
+            }
         }
     };
-    let mut what = format!("{file}: {} ranks, {} operations", program.ranks.len(), program.operations());
+    let of = if copied.is_empty() { format!("{file}: ") } else { copied };
+    let mut what = format!("{of}{} ranks, {} operations", program.ranks.len(), program.operations());
     if !left_out.is_empty() {
         what = format!("{what}; {left_out}");
     }
     Ok((program, what))
+}
+
+/// So many groups, and so many ranks of one, are told.
+const MOST_TOLD: usize = 8;
+
+/// Several copies of a trace, joined by the groups that the scenario names.
+fn copies_of(program: &Program, names: &[String], values: &Values) -> Result<(Program, usize), Complaint> {
+    let (copies, most) = (values.count("copies"), program.most_copies());
+    if copies > most {
+        let message = format!("the trace has {} operations; write {most} at most", program.operations());
+        return Err(Complaint::new("copies", message));
+    }
+    let name_of = |place: u32| match names[place as usize].as_str() {
+        "" => "all",
+        name => name,
+    };
+    let complain = |message: String| {
+        let told = |&(place, count): &(u32, usize)| {
+            let others = if count > 1 { format!(" ({} others alike)", count - 1) } else { String::new() };
+            let group = &program.groups[place as usize];
+            let ranks = match group.len() {
+                0..=MOST_TOLD => format!("{group:?}"),
+                count => format!("{count} ranks from {:?} on", &group[..2]),
+            };
+            format!("{:?} {ranks}{others}", name_of(place))
+        };
+        let shapes: Vec<String> = program.shapes().iter().take(MOST_TOLD).map(told).collect();
+        let known = if shapes.is_empty() { "none".to_owned() } else { shapes.join(", ") };
+        Err(Complaint::new("across", format!("{message}; the trace's groups by shape: {known}")))
+    };
+    let across = values.optional_list("across").unwrap_or_default();
+    if across.is_empty() {
+        return complain("names no groups of data parallel ranks, which join the copies".to_owned());
+    }
+    let mut joined = BTreeSet::new();
+    for name in &across {
+        let Value::Text(name) = name else { panic!("a group's name is {name:?}") };
+        let before = joined.len();
+        joined.extend((0..exact::<u32>(names.len())).filter(|&place| name_of(place) == name));
+        if joined.len() == before {
+            return complain(format!("there is no group {name:?}, or it was named before"));
+        }
+    }
+    program.copies(exact::<u32>(copies), &joined).or_else(complain)
 }
 
 fn chakra_options(values: &Values) -> chakra::Options {

@@ -125,7 +125,7 @@ impl<'a> Importer<'a> {
         for ((name, _), place) in self.groups {
             names[place as usize] = name;
         }
-        let report = Report::new(self.reports, &self.program, &names);
+        let report = Report::new(self.reports, &self.program, names);
         let control = self.options.control;
         Import { program: self.program, report, files: self.files, ids: self.ids, control }
     }

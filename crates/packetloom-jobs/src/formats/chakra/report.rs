@@ -11,6 +11,8 @@ use std::fmt;
 pub struct Report {
     /// By rank.
     pub ranks: Vec<RankReport>,
+    /// The names of the program's groups; empty for the group of all.
+    pub group_names: Vec<String>,
     /// Messages that are sent and not received, or the reverse.
     pub unmatched: Vec<Unmatched>,
     /// Collective operations in which not every rank of the group takes part.
@@ -87,8 +89,9 @@ impl RankReport {
 }
 
 impl Report {
-    pub(super) fn new(ranks: Vec<RankReport>, program: &Program, group_names: &[String]) -> Report {
-        Report { ranks, unmatched: unmatched(program), partial: partial(program, group_names) }
+    pub(super) fn new(ranks: Vec<RankReport>, program: &Program, group_names: Vec<String>) -> Report {
+        let partial = partial(program, &group_names);
+        Report { ranks, group_names, unmatched: unmatched(program), partial }
     }
 
     /// What the trace does not say, or what was passed over of it, in words; empty if there is no such thing.

@@ -86,6 +86,11 @@ impl Policy {
         matches!(self, Policy::Transformer | Policy::TransformerFwdInBckwd)
     }
 
+    /// Whether more ranks are more copies of the same model.
+    fn is_by_data(self) -> bool {
+        self.is_transformer() || self == Policy::Data
+    }
+
     /// Whether a key of the first line means something to it.
     fn takes(self, key: &str) -> bool {
         match key {
@@ -161,12 +166,14 @@ impl Header {
         let values = Values::read(line)?;
         let given = values.numbers.get("all_gpus:").copied();
         let ranks = match (given, options.ranks) {
-            (Some(given), Some(ranks)) if given != u64::from(ranks) => {
-                return Err(
-                    line.error(format!("all_gpus: is {given}, but ranks is {ranks}; leave out ranks"))
-                );
+            (Some(given), Some(ranks)) if given != u64::from(ranks) && !policy.is_by_data() => {
+                return Err(line.error(format!(
+                    "all_gpus: is {given}, but ranks is {ranks}, and {name} does not say which ranks have other data; \
+                     leave out ranks"
+                )));
             }
-            (Some(given), _) => u32::try_from(given).ok().filter(|&ranks| ranks > 0),
+            (Some(_), Some(ranks)) => Some(ranks),
+            (Some(given), None) => u32::try_from(given).ok().filter(|&ranks| ranks > 0),
             (None, Some(ranks)) => Some(ranks),
             (None, None) => return Err(line.error("all_gpus: is missing; write how many ranks there are")),
         };
@@ -188,7 +195,7 @@ impl Header {
             return Err(line.error(format!("{key} is not for {name}")));
         }
         if policy.is_transformer() {
-            header.transformer(line, values)?;
+            header.transformer(line, values, options)?;
         } else if policy.is_dlrm() {
             let last = values.numbers.get(LAST_BOTTOM).copied();
             let last = last.ok_or_else(|| line.error(format!("{LAST_BOTTOM} is missing")))?;
@@ -225,7 +232,12 @@ impl Header {
         Ok(())
     }
 
-    fn transformer(&mut self, line: &Line<'_>, mut values: Values) -> Result<(), FileError> {
+    fn transformer(
+        &mut self,
+        line: &Line<'_>,
+        mut values: Values,
+        options: &Options,
+    ) -> Result<(), FileError> {
         let required = |key: &str| {
             let number = values.numbers.get(key).copied();
             let number = number.ok_or_else(|| line.error(format!("{key} is missing")))?;
@@ -238,8 +250,8 @@ impl Header {
         self.slices = vpp.checked_mul(ga).ok_or_else(|| line.error("vpp: times ga: is too large"))?;
         let size = u64::from(self.tp).checked_mul(u64::from(self.pp));
         if size.is_none_or(|size| !u64::from(self.ranks).is_multiple_of(size)) {
-            let message =
-                format!("all_gpus: {} is no multiple of {} times pp: {}", self.ranks, self.tp, self.pp);
+            let key = if options.ranks.is_some() { "ranks" } else { "all_gpus:" };
+            let message = format!("{key} {} is no multiple of {} times pp: {}", self.ranks, self.tp, self.pp);
             return Err(line.error(message));
         }
         if !self.dp().is_multiple_of(self.ep) {

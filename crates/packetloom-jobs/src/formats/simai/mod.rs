@@ -68,7 +68,7 @@ use crate::job::Program;
 /// How a workload is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
-    /// How many ranks there are, where the first line does not say it by `all_gpus:`.
+    /// How many ranks there are. Where the first line says it by `all_gpus:`, others have the same work with other data.
     pub ranks: Option<u32>,
     /// Where the policy has packages, how many ranks are in one, which the file does not say.
     pub ranks_per_package: Option<u32>,
