@@ -305,7 +305,7 @@ fn what_can_not_be_done_is_told() {
         "kind = \"training\", layers = 4, forward = \"1us\", activations = \"1KB\", gradients = \"1KB\"";
     assert_eq!(
         message(&format!("{training}, data = 9")),
-        "workload[0].arrivals.placement: 9 ranks among 8 hosts; write fewer"
+        "workload[0].arrivals.data: tensor × data × pipeline are 9 ranks among 8 hosts; write fewer"
     );
     assert_eq!(
         message(&format!("{training}, data = 2, placement = [1, 1]")),

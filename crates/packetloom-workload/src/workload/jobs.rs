@@ -114,7 +114,12 @@ fn program(values: &Values, hosts: u32, draws: &mut Stream) -> Result<(Arc<Progr
         "training" => {
             let degrees = ["tensor", "data", "pipeline"].map(|key| values.count(key));
             let ranks = degrees.into_iter().fold(1, u64::saturating_mul);
-            settings::check_ranks("placement", ranks, u64::from(hosts))?;
+            if ranks > u64::from(hosts) {
+                let message =
+                    format!("tensor × data × pipeline are {ranks} ranks among {hosts} hosts; write fewer");
+                let largest = ["tensor", "pipeline", "data"].into_iter().max_by_key(|key| values.count(key));
+                return Err(Complaint::new(largest.unwrap_or("data"), message));
+            }
             return Ok(training_program(values));
         }
         "kv-cache" => {

@@ -198,7 +198,7 @@ impl Fidelity {
         match self {
             Fidelity::Packets => None,
             Fidelity::Steady(_) => Some(
-                "these are estimates: time was skipped in which nothing changed (fidelity = \"steady\"); `packetloom fidelity` measures the error",
+                "these are estimates: time in which nothing changes is skipped (fidelity = \"steady\"); `packetloom fidelity` measures the error",
             ),
             Fidelity::Links(_) => Some(
                 "these are estimates: links were simulated apart (fidelity = \"links\"); `packetloom fidelity` measures the error",

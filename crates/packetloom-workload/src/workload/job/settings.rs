@@ -285,8 +285,14 @@ pub fn place(
     draws: &mut Stream,
 ) -> Result<Vec<HostId>, Complaint> {
     let mut hosts = site.hosts.to_vec();
-    let key = if values.entries.contains_key("ranks") { "ranks" } else { "placement" };
-    check_ranks(key, u64::from(ranks), hosts.len() as u64)?;
+    match ["ranks", "file", "files"].into_iter().find(|key| values.entries.contains_key(*key)) {
+        Some(key) if key != "ranks" && ranks as usize > hosts.len() => {
+            let key = if values.kind == "chakra" && values.count("copies") > 1 { "copies" } else { key };
+            let message = format!("{ranks} ranks among {} hosts; write a topology of as many", hosts.len());
+            return Err(Complaint::new(key, message));
+        }
+        key => check_ranks(key.unwrap_or("placement"), u64::from(ranks), hosts.len() as u64)?,
+    }
     if let Some(list) = values.optional_list("placement") {
         return listed(&list, ranks, &hosts);
     }

@@ -222,9 +222,9 @@ impl Nccl {
         }
         let choice = choose(operation, bytes, self.wishes, &machine, &Graphs::of(&machine));
         let Choice { best, next, channels } = choice.ok_or_else(|| {
-            let wished = |name: Option<&'static str>| name.unwrap_or("any");
+            let wished = |name: Option<&'static str>| name.unwrap_or("auto");
             format!(
-                "NCCL has no {name} among {} ranks on {} servers by algorithm {:?} and protocol {:?}; write \"auto\" for one of them",
+                "NCCL has no {name} among {} ranks on {} servers by algorithm {:?} and protocol {:?}; write \"auto\" for both",
                 machine.ranks,
                 machine.servers,
                 wished(self.wishes.algorithm.map(Algorithm::name)),

@@ -123,7 +123,7 @@ fn what_the_model_has_not_is_refused() {
     let library = Some(Nccl { wishes, ..hopper() });
     assert_eq!(
         refused(staggered(16, 1 << 20), Settings { library, ..settings(16, 8) }),
-        "NCCL has no all-reduce among 16 ranks on 2 servers by algorithm \"pat\" and protocol \"any\"; write \"auto\" for one of them"
+        "NCCL has no all-reduce among 16 ranks on 2 servers by algorithm \"pat\" and protocol \"auto\"; write \"auto\" for both"
     );
 }
 
