@@ -10,7 +10,7 @@ import packetloom
 from packetloom.report.fitting import print_fitting
 from packetloom.report.measures import question_of
 from packetloom.report.waits import bounds, stragglers, time_spent
-from packetloom.report.waits.speeds import BETWEEN_COLUMNS, _table
+from packetloom.report.waits.speeds import BETWEEN_COLUMNS, EVERY, _table, notes_of, speeds, table_of
 from packetloom.report.waits.timeline import timeline
 from packetloom.stats.interference import interference
 
@@ -179,3 +179,22 @@ def test_no_word_of_a_heading_is_broken() -> None:
         print_fitting(_table("Jobs", header, lines), console, BETWEEN_COLUMNS)
     said = shown.get()
     assert all(word in said.split() for text in header for word in text.split())
+
+
+def test_repetitions_that_overlap_have_their_pace_beside_their_time(tmp_path: Path) -> None:
+    training = {"kind": "training", "pipeline": 2, "layers": 2, "microbatches": 2, "forward": "100us"}
+    scenario = {
+        "topology": {"kind": "rack", "hosts": 2, "link": {"rate": "100Gbps", "delay": "1us"}},
+        "workload": [{"arrivals": training | {"activations": "10KB", "gradients": "10KB", "repeat": 5}}],
+        "scheme": [{"name": "any", "transport": "ndp", "queue": "ndp", "routing": "permutation"}],
+    }
+    header, (line,) = table_of(found := speeds(packetloom.run(scenario, tmp_path / "several", progress=False)))
+    assert EVERY in notes_of(found)
+    # A stage computes 600 us a step. The first one begins its next step while the last one is still in this.
+    (every,), (took,) = found[0].every, found[0].took
+    assert 600e3 < every < 0.9 * took
+    assert line[header.index("one ends\nevery")]
+    scenario["workload"] = [{"arrivals": training | {"activations": "10KB", "gradients": "10KB"}}]
+    found = speeds(packetloom.run(scenario, tmp_path / "one", progress=False))
+    assert "one ends\nevery" not in table_of(found)[0]
+    assert EVERY not in notes_of(found)

@@ -20,6 +20,7 @@ from packetloom.stats.summary import ALL_SIZES, over_seeds
 
 Choice = str | float | None
 Shape = Literal["points", "line", "step", "dots"]
+NS_PER_US = 1e3
 NS_PER_MS = 1e6
 BYTES_PER_KB = 1e3
 STATISTICS_OF_A_PAGE = {"mean", *PERCENTILES, "max", "jain"}
@@ -452,8 +453,8 @@ FIGURES: dict[str, Figure] = {
             "Operation time",
             "From an operation's first flow to its last byte: the mean of its repetitions. Whiskers: 95 % intervals.",
             Axis(""),
-            Axis("operation time (ms)"),
-            partial(_operations, column="jct_ns", per=NS_PER_MS),
+            Axis("operation time (µs)"),
+            partial(_operations, column="jct_ns", per=NS_PER_US),
             choices=("operation",),
             shape="dots",
         ),

@@ -34,7 +34,15 @@ ROOFLINE = (
 )
 MOST_CHOSEN = 2
 """So many of a library's choices are named."""
-EXPOSED = "Exposed communication: a repetition's time beyond what its busiest rank computes."
+EVERY = (
+    "One ends every: from the first repetition's end to the last one's, by repetition. Ranks begin the next one while "
+    "others end theirs, so repetitions overlap, and each takes longer than that."
+)
+OVERLAPS = 1.01
+"""Repetitions overlap if each takes so many times what lies between their ends."""
+EXPOSED = (
+    "Exposed communication: a repetition's time beyond what its busiest rank computes, a pipeline's bubbles included."
+)
 BUS = "Bus bandwidth: of all operations of a kind, their bytes times the kind's factor, over their time."
 RATE = "Rate: of a perftest, the bytes of all messages, both directions together, over the time that they took."
 LATENCY = "Latency: half of a round trip; in a test of bandwidth from a message's post to its last byte."
@@ -62,6 +70,8 @@ class Speed:
     """A list for each of those shown."""
     undone: int = 0
     repetitions: int = 0
+    every: list[float] = field(default_factory=list)
+    """What lies between the ends of two repetitions, where they overlap."""
 
 
 def speeds(results: SomeResults) -> list[Speed]:
@@ -76,6 +86,7 @@ def speeds(results: SomeResults) -> list[Speed]:
             speed.repetitions += own.height
             if done.height:
                 speed.took.append(_mean(done["jct_ns"]))
+                speed.every += _between_ends(done)
                 speed.exposed.append(_mean(exposed_ns(own)))
                 ratios = done["jct_ratio"].drop_nans()
                 speed.ratios += [_mean(ratios)] if len(ratios) else []
@@ -87,6 +98,15 @@ def speeds(results: SomeResults) -> list[Speed]:
                 speed.chosen += [one for one in _chosen(operations) if one not in speed.chosen]
     _add_perftests(found, several)
     return list(found.values())
+
+
+def _between_ends(done: pl.DataFrame) -> list[float]:
+    """What lies between the ends of two repetitions on average, if they overlap."""
+    ends = (done["start_ns"] + done["jct_ns"]).to_numpy()
+    if len(ends) < 2:
+        return []
+    every = float(ends.max() - ends.min()) / (len(ends) - 1)
+    return [every] if _mean(done["jct_ns"]) > OVERLAPS * every else []
 
 
 def _add_perftests(found: Mapping[tuple[str, float | None, int], Speed], several: Sequence[Results]) -> None:
@@ -133,6 +153,7 @@ def table_of(found: Sequence[Speed]) -> tuple[list[str], list[list[str]]]:
         "scheme",
         "load",
         "a repetition\ntakes",
+        "one ends\nevery",
         "over the\nroofline",
         "exposed\ncommunication",
         *(f"bus bandwidth,\n{kind.text(has_networks=has_networks)}" for kind in shown),
@@ -147,6 +168,7 @@ def table_of(found: Sequence[Speed]) -> tuple[list[str], list[list[str]]]:
             _label(one, has_sources=has_sources),
             f"{one.load:g}" if has_loads and one.load is not None else "",
             _cell(one.took, "ns") or "did not finish",
+            _cell(one.every, "ns"),
             _cell(one.ratios, "ratio"),
             _exposed(one) if computes else "",
             *(_cell(one.buses.get(kind, ()), "gbps") for kind in shown),
@@ -191,6 +213,7 @@ def notes_of(found: Sequence[Speed]) -> list[str]:
     left_out = f" Of {kinds} kinds the first {MOST_KINDS} are shown." if kinds > MOST_KINDS else ""
     are_tests = any(one.rates for one in found)
     notes = [
+        (any(one.every for one in found), EVERY),
         (any(one.ratios for one in found), ROOFLINE),
         (_some_compute(found), EXPOSED),
         (kinds > 0, BUS + left_out),
