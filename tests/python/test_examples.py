@@ -2,6 +2,7 @@
 
 import csv
 import re
+import runpy
 import subprocess
 import sys
 from pathlib import Path
@@ -167,3 +168,18 @@ def test_bus_bandwidth_falls_with_servers_under_ecmp_and_not_under_spraying(tmp_
     assert bus["ECMP, one queue pair, DCQCN", 16] < bus["ECMP, one queue pair", 16]
     assert bus["ECMP, one queue pair", 16] < bus["ECMP, four queue pairs", 16] < bus["sprayed", 16]
     assert bus["sprayed", 16] > 0.95 * bus["sprayed", 4] > 85
+
+
+def test_a_chain_of_replicas_takes_as_long_alone_and_less_under_load() -> None:
+    times_us = runpy.run_path(str(ROOT / "examples/replicated_store.py"))["times_us"]
+    idle, loaded = ([times_us(how, load, 800, 2).mean() for how in ("both", "chain")] for load in (0.01, 0.45))
+    assert idle[0] == pytest.approx(idle[1], rel=0.05)
+    assert loaded[0] > 1.5 * loaded[1] > 1.5 * idle[1]
+
+
+def test_a_scheduler_that_places_jobs_under_one_switch_has_them_done_sooner() -> None:
+    times_ms = runpy.run_path(str(ROOT / "examples/placing_jobs.py"))["times_ms"]
+    spread, together = (times_ms(how, 5, 4) for how in ("any", "together"))
+    # Ten steps of 0.5 ms and up to 14 rounds of 0.5 MB at 25 Gb/s.
+    assert 20 < together.min() <= together.max() < 32
+    assert spread.mean() > 1.3 * together.mean()
