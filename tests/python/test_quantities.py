@@ -2,7 +2,7 @@
 
 import pytest
 
-from packetloom.common.quantities import axis_text, in_percent, size_text, time_text
+from packetloom.common.quantities import axis_text, in_percent, said_within, size_text, time_text
 
 
 @pytest.mark.parametrize(
@@ -53,3 +53,8 @@ def test_axes(axis: str, value: object, text: str) -> None:
 def test_percent(share: float, text: str) -> None:
     assert in_percent(share) == text
     assert in_percent(share, signed=True) == (text if share < 0 else f"+{text}")
+
+
+def test_what_rounding_alone_makes_of_an_interval_is_none() -> None:
+    assert said_within(94.570401, 1e-13, "gbps") == "94.6 ± 0 Gb/s"
+    assert said_within(94.570401, 2e-6, "gbps") == "94.570401 ± 0.000002 Gb/s"

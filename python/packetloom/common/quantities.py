@@ -118,9 +118,10 @@ def said_within(value: float, half: float | None, unit: str) -> str:
     number, _, name = text.partition(" ")
     factor = {"ns": _spoken_unit(value)[0], "share": 0.01}.get(unit, 1.0)
     decimals, half = len(number.partition(".")[2]), half / factor
-    if not half:
+    if f"{half:.{MOST_DECIMALS}f}".strip("0.") == "":
+        # Rounding makes such differences between seeds of which nothing differs.
         return f"{number} ± 0{name and f' {name}'}"
-    while f"{half:.{decimals}f}".strip("0.") == "" and decimals < MOST_DECIMALS:
+    while f"{half:.{decimals}f}".strip("0.") == "":
         decimals += 1  # or it would read as if nothing were uncertain
     if decimals > len(number.partition(".")[2]):
         number = f"{value / factor:,.{decimals}f}"

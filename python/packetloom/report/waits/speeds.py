@@ -71,7 +71,12 @@ class Speed:
     undone: int = 0
     repetitions: int = 0
     every: list[float] = field(default_factory=list)
-    """What lies between the ends of two repetitions, where they overlap."""
+    """What lies between the ends of two repetitions."""
+
+    @property
+    def overlaps(self) -> bool:
+        """Whether it computes, and repetitions take longer than what lies between their ends."""
+        return self.exposed != self.took and sum(self.took) > OVERLAPS * sum(self.every) > 0
 
 
 def speeds(results: SomeResults) -> list[Speed]:
@@ -101,12 +106,9 @@ def speeds(results: SomeResults) -> list[Speed]:
 
 
 def _between_ends(done: pl.DataFrame) -> list[float]:
-    """What lies between the ends of two repetitions on average, if they overlap."""
+    """What lies between the ends of two repetitions on average, where there are several."""
     ends = (done["start_ns"] + done["jct_ns"]).to_numpy()
-    if len(ends) < 2:
-        return []
-    every = float(ends.max() - ends.min()) / (len(ends) - 1)
-    return [every] if _mean(done["jct_ns"]) > OVERLAPS * every else []
+    return [float(ends.max() - ends.min()) / (len(ends) - 1)] if len(ends) > 1 else []
 
 
 def _add_perftests(found: Mapping[tuple[str, float | None, int], Speed], several: Sequence[Results]) -> None:
@@ -168,7 +170,7 @@ def table_of(found: Sequence[Speed]) -> tuple[list[str], list[list[str]]]:
             _label(one, has_sources=has_sources),
             f"{one.load:g}" if has_loads and one.load is not None else "",
             _cell(one.took, "ns") or "did not finish",
-            _cell(one.every, "ns"),
+            _cell(one.every, "ns") if any(other.overlaps for other in found) else "",
             _cell(one.ratios, "ratio"),
             _exposed(one) if computes else "",
             *(_cell(one.buses.get(kind, ()), "gbps") for kind in shown),
@@ -213,7 +215,7 @@ def notes_of(found: Sequence[Speed]) -> list[str]:
     left_out = f" Of {kinds} kinds the first {MOST_KINDS} are shown." if kinds > MOST_KINDS else ""
     are_tests = any(one.rates for one in found)
     notes = [
-        (any(one.every for one in found), EVERY),
+        (any(one.overlaps for one in found), EVERY),
         (any(one.ratios for one in found), ROOFLINE),
         (_some_compute(found), EXPOSED),
         (kinds > 0, BUS + left_out),
