@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from packetloom.tuning.goal import Measured
 from packetloom.tuning.ranges import Choices, Range
 from packetloom.tuning.sampler import Importance, Sampler
 from packetloom.tuning.space import Sample
+from packetloom.tuning.telling import print_tuning
 
 pytestmark = pytest.mark.unaudited
 
@@ -349,6 +351,18 @@ class TestWithOptuna:
         assert "--set 'scheme.DCTCP.queue.mark_above=" in said.out
         assert "points 1 to 4 of 4" in said.err
         assert json.loads(found.read_text())["judged"][0]["verdict"] == "better"
+
+    def test_a_point_that_is_not_better_is_not_recommended(
+        self, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        found = tuned(tmp_path, trials=2, together=2)
+        print_tuning(found, ())
+        assert "keep those" not in capsys.readouterr().out
+        judged = [replace(one, own=2e7, tuned=3e7, verdict="worse") for one in found.judged]
+        print_tuning(replace(found, goal="the least iterations.jct_ns.mean", judged=tuple(judged)), ())
+        told = capsys.readouterr().out
+        assert "20.00 ms" in told
+        assert "Nowhere is it shown to be better than the scenario's own values: keep those." in told
 
     def test_another_optuna_is_told(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         tuned(tmp_path, trials=1, together=1)

@@ -8,7 +8,7 @@ from collections import Counter
 from rich import box
 from rich.table import Table
 
-from packetloom.common.quantities import in_percent
+from packetloom.common.quantities import in_percent, said
 from packetloom.common.terminal import console
 from packetloom.tuning.outcome import Judged, Tuning
 from packetloom.tuning.ranges import Dimension
@@ -35,7 +35,9 @@ def print_tuning(found: Tuning, dimensions: tuple[Dimension, ...]) -> None:
     seeds = found.held_out_seeds
     out.print(f"\nThe best point, for {found.goal}, on the held-out seeds {seeds[0]} to {seeds[-1]}:", markup=False)
     if found.judged:
-        out.print(_judged(found.judged))
+        out.print(_judged(found.judged, in_ns="_ns." in found.goal))
+        if all(one.verdict != "better" for one in found.judged):
+            out.print("Nowhere is it shown to be better than the scenario's own values: keep those.")
     else:
         out.print("A held-out run has no such value, so it can't be judged.")
     if found.violated:
@@ -82,7 +84,7 @@ def short_keys(keys: list[str]) -> dict[str, str]:
     return {key: key for key in keys}
 
 
-def _judged(judged: tuple[Judged, ...]) -> Table:
+def _judged(judged: tuple[Judged, ...], *, in_ns: bool) -> Table:
     table = Table(box=box.SIMPLE_HEAD)
     table.add_column("scheme", overflow="fold")
     for heading in ("own values", "tuned", "change", "95 % interval"):
@@ -92,7 +94,8 @@ def _judged(judged: tuple[Judged, ...]) -> Table:
         label = one.label if one.load is None else f"{one.label} at load {one.load:g}"
         found = one.comparison
         change, low, high = (change_text(value, found.is_ratio) for value in (found.value, found.low, found.high))
-        table.add_row(label, f"{one.own:.4g}", f"{one.tuned:.4g}", change, f"{low} to {high}", one.verdict)
+        own, tuned = (said(value, "ns", 4) if in_ns else f"{value:.4g}" for value in (one.own, one.tuned))
+        table.add_row(label, own, tuned, change, f"{low} to {high}", one.verdict)
     return table
 
 
