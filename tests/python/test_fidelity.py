@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -158,3 +159,46 @@ def test_figures_shade_where_packets_would_be(tmp_path: Path) -> None:
     # Without what was measured there is nothing to shade.
     bare = FIGURES["slowdown-by-load"].of(results).panel({})
     assert not any(any(mark.bands) for mark in bare.marks if isinstance(mark, Curve))
+
+
+def test_links_that_are_down_from_the_start_are_gone_without_packets() -> None:
+    training: dict[str, Any] = {
+        "kind": "training",
+        "tensor": 2,
+        "data": 4,
+        "layers": 2,
+        "forward": "20us",
+        "activations": "100KB",
+    }
+
+    def took(spines: int, fault: dict[str, Any] | None, fidelity: object) -> list[float]:
+        rails: dict[str, Any] = {
+            "kind": "rail-optimised",
+            "servers": 4,
+            "accelerators": 2,
+            "servers_per_rail_switch": 2,
+        }
+        scenario: dict[str, Any] = {
+            "topology": rails | {"spines": spines, "link": {"rate": "100Gbps", "delay": "1us"}},
+            "workload": [{"arrivals": training | {"gradients": "20MB"}}],
+            "scheme": [{"name": "any", "transport": "ndp", "queue": "ndp", "routing": "spray-random"}],
+            "run": {"fidelity": fidelity},
+            **({} if fault is None else {"fault": [fault]}),
+        }
+        with tempfile.TemporaryDirectory() as folder:
+            results = packetloom.run(scenario, Path(folder) / "out", progress=False)
+            return list(results.to_polars("iterations")["jct_ns"])
+
+    down: dict[str, Any] = {"kind": "switch-down", "node": "spine1", "at": "0us", "learn_after": "0us"}
+    whole = {"kind": "flows", "collectives": "whole"}
+    for fidelity in ("flows", whole):
+        assert took(2, down, fidelity) == pytest.approx(took(1, None, fidelity))
+        assert took(2, down | {"at": "never"}, fidelity) == took(2, None, fidelity) != took(1, None, fidelity)
+    others: list[dict[str, Any]] = [{"at": "1us"}, {"until": "1ms"}, {"learn_after": "1us"}]
+    for other in others:
+        with pytest.raises(
+            PacketloomError, match='can be down from at = "0us" on, with learn_after = "0us" and no until'
+        ):
+            took(2, down | other, "flows")
+    with pytest.raises(PacketloomError, match="host 0 is cut off"):
+        took(2, down | {"node": "rail0"}, "flows")

@@ -198,3 +198,23 @@ def test_repetitions_that_overlap_have_their_pace_beside_their_time(tmp_path: Pa
     found = speeds(packetloom.run(scenario, tmp_path / "one", progress=False))
     assert "one ends\nevery" not in table_of(found)[0]
     assert EVERY not in notes_of(found)
+
+
+def test_no_operation_is_bound_by_a_dead_link(tmp_path: Path) -> None:
+    scenario = {
+        "topology": {
+            **{"kind": "rail-optimised", "servers": 4, "accelerators": 2, "servers_per_rail_switch": 2, "spines": 2},
+            "link": {"rate": "100Gbps", "delay": "1us"},
+        },
+        "workload": [{"arrivals": {"kind": "collective", "operation": "all-to-all", "size": "1MB", "repeat": 2}}],
+        "scheme": [
+            {"name": routing, "transport": "ndp", "queue": "ndp", "routing": routing}
+            for routing in ("ecmp", "spray-random")
+        ],
+        "fault": [{"kind": "link-down", "between": ["rail0", "spine0"], "at": "0us", "learn_after": "0us"}],
+        "measure": {"operations": True, "critical_path": True},
+    }
+    results = packetloom.run(scenario, tmp_path / "out", progress=False)
+    named = [*results.to_polars("jobs")["bound_link"], *results.to_polars("critical_path")["link"]]
+    assert any("spine1" in (name or "") for name in named)
+    assert not {"rail0 to spine0", "spine0 to rail0"} & set(named)

@@ -191,6 +191,18 @@ impl Faults {
         !reached(topology, &self.dead_for_good(), src)[dst as usize]
     }
 
+    /// Whether all that is ever wrong are links that are dead from the start on for good, as switches know then.
+    pub fn stand(&self) -> bool {
+        let stands = |outage: &Outage| {
+            outage.from == Time::ZERO && outage.until == Time::NEVER && outage.learn_after == Time::ZERO
+        };
+        let has_others = !self.corruption.is_empty()
+            || !self.slow.is_empty()
+            || !self.paces.is_empty()
+            || !self.slow_hosts.is_empty();
+        !has_others && self.outages.iter().all(stands)
+    }
+
     /// The hosts that are not among the most that still reach each other when all that ends has ended.
     pub fn islands(&self, topology: &Topology) -> Vec<HostId> {
         let dead = self.dead_for_good();

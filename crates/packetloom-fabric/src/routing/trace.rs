@@ -1,14 +1,15 @@
 //! The links that flows cross, found without running them: each node is asked as it would be for a packet.
 
-use super::{FlowPorts, Router, hosts_spread, weights};
+use super::{Detours, FlowPorts, Router, hosts_spread, weights};
 use crate::flow::{FlowId, HostId};
 use crate::narrow::exact;
 use crate::packet::Packet;
+use crate::random::{Purpose, Stream};
 use crate::spec::{Value, Values};
 use crate::topology::KnownRates;
 use crate::topology::Topology;
 use crate::units::Time;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The nodes of a network at rest that choose among links.
 #[derive(Clone, Debug)]
@@ -18,9 +19,11 @@ pub struct Tracer<'a> {
     routers: Vec<Option<Router>>,
     /// Whether hosts choose packet by packet.
     hosts_spread: bool,
+    /// When packets come.
+    now: Time,
 }
 
-impl Tracer<'_> {
+impl<'t> Tracer<'t> {
     /// Those of a network with a routing; `flow_ports`: the ports of each flow, where switches hash those.
     pub fn new<'a>(
         topology: &'a Topology,
@@ -41,13 +44,33 @@ impl Tracer<'_> {
             })
         };
         let routers = (0..exact::<u32>(topology.nodes.len())).map(router).collect();
-        Tracer { topology, routers, hosts_spread: hosts_spread(routing) }
+        Tracer { topology, routers, hosts_spread: hosts_spread(routing), now: Time::ZERO }
+    }
+
+    /// The same, where nodes learn at these times that links are dead.
+    #[must_use]
+    pub fn with_outages(mut self, known: &[(Time, BTreeSet<usize>)], seed: u64) -> Tracer<'t> {
+        if known.is_empty() {
+            return self;
+        }
+        let detours = Detours::of(self.topology, known);
+        for ((node, router), detours) in (0..).zip(&mut self.routers).zip(detours) {
+            let random = Stream::new(seed, Purpose::Detours, node);
+            *router = router.take().map(|router| router.with_detours(detours, random));
+        }
+        self
+    }
+
+    /// What is asked from now on is of packets that come at this time.
+    pub fn at(&mut self, now: Time) {
+        self.now = now;
     }
 
     /// The links that the packets of a flow from `src` to `dst` cross, where all of them take one path. `connection`: its
     /// [number](ConnectionNumbers). With its hosts exchanged: those of its acknowledgements.
     pub fn path(&mut self, flow: FlowId, connection: u16, src: HostId, dst: HostId) -> Vec<u32> {
-        let packet: Packet<()> = Packet { flow, path: connection, src, dst, ..Packet::default() };
+        let packet: Packet<()> =
+            Packet { flow, path: connection, src, dst, time: self.now, ..Packet::default() };
         let mut path = Vec::with_capacity(6);
         let mut node = src;
         while node != dst {
@@ -62,7 +85,8 @@ impl Tracer<'_> {
     /// The links of all paths from `src` to `dst`, each with the share of the packets that cross it where every
     /// switch spreads them evenly. A host keeps a flow to one of its links, unless it chooses packet by packet.
     pub fn spread(&mut self, flow: FlowId, connection: u16, src: HostId, dst: HostId) -> Vec<(u32, f64)> {
-        let packet: Packet<()> = Packet { flow, path: connection, src, dst, ..Packet::default() };
+        let packet: Packet<()> =
+            Packet { flow, path: connection, src, dst, time: self.now, ..Packet::default() };
         let mut shares: Vec<(u32, f64)> = Vec::with_capacity(8);
         // Step by step; paths may differ in length, and what has arrived goes no further.
         let mut reached = BTreeMap::from([(src, 1.0)]);
@@ -87,7 +111,7 @@ impl Tracer<'_> {
                         send(router.port_for(&packet), share);
                     }
                     Some(router) => {
-                        let ways = router.ways(dst, Time::ZERO);
+                        let ways = router.ways(dst, self.now);
                         let each = share / f64::from(ways.count());
                         (0..ways.count()).for_each(|nth| send(ways.port(nth), each));
                     }
@@ -153,6 +177,37 @@ mod tests {
         assert!(paths.iter().all(|path| path.len() == 6 && tree.links[path[5] as usize].dst == 15));
         assert_eq!(tracer.path(7, 0, 0, 1).len(), 2);
         assert_eq!(tracer.path(7, 0, 0, 15), tracer.path(7, 0, 0, 15));
+    }
+
+    #[test]
+    fn paths_avoid_links_from_the_time_on_at_which_switches_know_that_they_are_dead() {
+        let rails = [("servers", 4), ("accelerators", 2), ("servers_per_rail_switch", 2), ("spines", 2)];
+        for network in
+            [Topology::of_counts("fat-tree", &[("k", 4)]), Topology::of_counts("rail-optimised", &rails)]
+        {
+            let last = network.hosts - 1;
+            let seen = |tracer: &mut Tracer<'_>| -> BTreeSet<u32> {
+                (0..200).flat_map(|flow| tracer.path(flow, 0, 0, last)).collect()
+            };
+            let routing = ecmp();
+            let whole = seen(&mut Tracer::new(&network, &routing, None, 1));
+            // A switch's link that some flows cross and others do not.
+            let crosses = |flow: FlowId, link: u32| {
+                Tracer::new(&network, &routing, None, 1).path(flow, 0, 0, last).contains(&link)
+            };
+            let chosen = |link: &&u32| {
+                network.links[**link as usize].src >= network.hosts
+                    && (0..200).any(|flow| !crosses(flow, **link))
+            };
+            let dead = *whole.iter().find(chosen).expect("flows share out");
+            let known = [(Time(5), BTreeSet::from([dead as usize]))];
+            let mut tracer = Tracer::new(&network, &routing, None, 1).with_outages(&known, 1);
+            assert_eq!(seen(&mut tracer), whole);
+            tracer.at(Time(5));
+            let around = seen(&mut tracer);
+            assert!(!around.contains(&dead) && around.is_subset(&whole));
+            assert!(tracer.spread(0, 0, 0, last).iter().all(|&(link, _)| link != dead));
+        }
     }
 
     #[test]

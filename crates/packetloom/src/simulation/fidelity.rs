@@ -328,6 +328,23 @@ fn check_scheme(case: &Case, workload: &Workload, rung: Fidelity) -> Result<(), 
     Ok(())
 }
 
+/// Without packets or time on the network as a whole, its faults are what does not change.
+fn check_faults(rung: Fidelity, topology: &Topology, faults: &Faults) -> Result<(), Complaint> {
+    let why = "faults change paths and rates while flows are under way";
+    if rung != Fidelity::Flows {
+        return Err(refused(rung, why));
+    }
+    if !faults.stand() {
+        let only =
+            "links and switches can be down from at = \"0us\" on, with learn_after = \"0us\" and no until";
+        return Err(refused(rung, &format!("{why}; {only}")));
+    }
+    match faults.islands(topology).first() {
+        Some(host) => Err(refused(rung, &format!("host {host} is cut off"))),
+        None => Ok(()),
+    }
+}
+
 fn check_network(
     case: &Case,
     rung: Fidelity,
@@ -338,8 +355,9 @@ fn check_network(
     if is_steady && of_ranks().any(fault::happens) {
         return Err(refused(rung, "faults of ranks go by the clock, which is skipped"));
     }
-    if case.faults.len() > of_ranks().count() && !is_steady {
-        return Err(refused(rung, "faults change paths and rates while flows are under way"));
+    let has_faults = case.faults.iter().any(|fault| fault::happens(fault) && !fault::is_of_rank(fault));
+    if has_faults && !is_steady {
+        check_faults(rung, topology, faults)?;
     }
     let routing = case.scheme.component("routing");
     if routing::goes_by_rates(&routing) && !faults.known_rates().is_empty() {

@@ -14,7 +14,7 @@ use crate::spec::Values;
 use crate::topology::Topology;
 use crate::units::Time;
 use crate::workload::job::Job;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The link that bounds a collective operation: no routing of the same messages over it is faster.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -38,6 +38,8 @@ pub(in crate::simulation) struct Paths {
     format: Format,
     one_path: bool,
     connections: ConnectionNumbers,
+    /// When switches know which links to be dead.
+    outages: Vec<(Time, BTreeSet<usize>)>,
 }
 
 impl Paths {
@@ -50,6 +52,7 @@ impl Paths {
             format: setting.format,
             one_path: takes_one_path(scheme, &setting.topology),
             connections: connection_numbers(scheme),
+            outages: setting.faults.known_outages(),
         }
     }
 }
@@ -76,7 +79,7 @@ struct Route {
 }
 
 impl Carried<'_> {
-    /// Those of a case's flows, on a network without faults.
+    /// Those of a case's flows, which take the paths that switches know when they start.
     pub(in crate::simulation) fn of<'a>(
         topology: &'a Topology,
         paths: &Paths,
@@ -103,9 +106,12 @@ impl Carried<'_> {
     fn find_routes(&mut self, paths: &Paths) {
         let numbers = numbers(self.flows, paths.connections.clone());
         let Carried { topology, flows, route_of, routes, .. } = self;
-        let mut tracer = Tracer::new(topology, &paths.routing, paths.flow_ports.as_ref(), paths.seed);
-        let mut known: BTreeMap<Vec<u32>, u32> = BTreeMap::new();
+        let mut tracer = Tracer::new(topology, &paths.routing, paths.flow_ports.as_ref(), paths.seed)
+            .with_outages(&paths.outages, paths.seed);
+        let mut known: BTreeMap<(usize, Vec<u32>), u32> = BTreeMap::new();
         for (FlowRow { flow, .. }, number) in flows.iter().zip(numbers) {
+            tracer.at(flow.start);
+            let learned = paths.outages.iter().filter(|(at, _)| *at <= flow.start).count();
             // Where flows are spread, all between two hosts are alike, but for the link by which they leave the first.
             let is_known = !paths.one_path && topology.nic_ports(flow.src).len() == 1;
             let found = (!is_known).then(|| links(&mut tracer, paths.one_path, flow, number));
@@ -114,7 +120,7 @@ impl Carried<'_> {
                 Some(found) if paths.one_path => found.iter().map(|(link, _)| *link).collect(),
                 Some(found) => vec![flow.src, flow.dst, found[0].0],
             };
-            let route = *known.entry(key).or_insert_with(|| {
+            let route = *known.entry((learned, key)).or_insert_with(|| {
                 let links = found.unwrap_or_else(|| links(&mut tracer, paths.one_path, flow, number));
                 routes.push(Route { links, flows: Vec::new() });
                 exact::<u32>(routes.len()) - 1

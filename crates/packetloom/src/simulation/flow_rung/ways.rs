@@ -78,10 +78,17 @@ impl Ways<'_> {
         let is_answered = transport::find(&values.kind).is_none_or(|one| (one.is_answered)(&values));
         let ack_bytes = PacketFormat::of(&values).ack_bytes.into();
         let one_path = takes_one_path(scheme, topology);
+        // Those that there are stay as they are.
+        let outages = setting.faults.known_outages();
         Ways {
-            alike: if one_path { Alike::none(topology) } else { Alike::spread(topology) },
+            alike: if one_path || !outages.is_empty() {
+                Alike::none(topology)
+            } else {
+                Alike::spread(topology)
+            },
             setting,
-            tracer: Tracer::new(topology, &routing, setting.flow_ports.as_ref(), setting.case.seed),
+            tracer: Tracer::new(topology, &routing, setting.flow_ports.as_ref(), setting.case.seed)
+                .with_outages(&outages, setting.case.seed),
             connections: connection_numbers(scheme),
             handshakes: Handshakes::of(&values),
             one_path,
