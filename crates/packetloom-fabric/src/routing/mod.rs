@@ -5,6 +5,7 @@ mod choice;
 mod detours;
 mod entropies;
 mod ns3;
+mod only_ports;
 mod paths;
 mod queue_pairs;
 mod router;
