@@ -4,6 +4,7 @@
 use super::Occupancy;
 use crate::narrow::narrow;
 use crate::packets::{PacketId, Packets};
+use std::hint::select_unpredictable;
 
 /// A queue of packets.
 #[derive(Clone, Copy, Debug, Default)]
@@ -53,11 +54,10 @@ impl List {
     /// Adds one at the end.
     #[inline]
     pub fn push_back<H: Copy + Default>(&mut self, id: PacketId, packets: &mut Packets<H>) {
-        if self.is_empty() {
-            self.first = id;
-        } else {
-            packets.link(self.last, id);
-        }
+        // Without a branch: whether something waits the processor can't foresee. The last one's link says nothing.
+        let is_empty = self.is_empty();
+        packets.link(select_unpredictable(is_empty, id, self.last), id);
+        self.first = select_unpredictable(is_empty, id, self.first);
         self.last = id;
         self.queued.add(packets.get(id).size_bytes);
     }

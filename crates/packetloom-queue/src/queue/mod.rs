@@ -48,7 +48,7 @@ pub use fifo::Fifo;
 pub use flow_control::credit::{Charge, Credit};
 pub use flow_control::{
     CLASSES, COMPONENTS as FLOW_CONTROL_COMPONENTS, CONTROL, Pause, PauseRecord, PausedClasses,
-    charged_class, departure,
+    charged_class, class_in, departure, is_charged,
 };
 pub use held_fifo::HeldFifo;
 pub use holds::Holds;

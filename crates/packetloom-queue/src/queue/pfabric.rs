@@ -10,6 +10,7 @@ use crate::packet::Packet;
 use crate::packets::{PacketId, Packets};
 use crate::random::Stream;
 use crate::spec::{Component, Kind, Param, Registered, Values, anything, param};
+use std::hint::select_unpredictable;
 
 /// Who goes first of equals.
 pub(super) const TIES: Param = param! {
@@ -107,11 +108,19 @@ impl PFabric {
             0 => return None,
             1 => 0,
             _ => {
-                let flow = self.waiting[self.best(random)].flow;
-                self.waiting.iter().position(|other| other.flow == flow)?
+                let best = self.best(random);
+                self.earliest_of(self.waiting[best].flow, best)
             }
         };
         Some(self.remove(earliest))
+    }
+
+    /// Where the earliest packet of a flow is, of which one is `known`.
+    #[inline]
+    fn earliest_of(&self, flow: FlowId, known: usize) -> usize {
+        let before = self.waiting[..known].iter().enumerate().rev();
+        before
+            .fold(known, |earliest, (place, other)| select_unpredictable(other.flow == flow, place, earliest))
     }
 
     /// Takes the packet out that is to be dropped.
@@ -148,12 +157,13 @@ impl PFabric {
         random: &mut Stream,
     ) -> usize {
         let mut equals = 0;
+        // Without branches: which is best so far the processor can't foresee.
         for (place, entry) in entries.clone() {
-            if beats(entry.priority, priority) {
-                (found, priority, equals) = (place, entry.priority, 1);
-            } else {
-                equals += u32::from(entry.priority == priority);
-            }
+            let is_better = beats(entry.priority, priority);
+            let with_equal = equals + u32::from(entry.priority == priority);
+            equals = select_unpredictable(is_better, 1, with_equal);
+            found = select_unpredictable(is_better, place, found);
+            priority = select_unpredictable(is_better, entry.priority, priority);
         }
         if equals == 1 || !self.random_ties {
             return found;

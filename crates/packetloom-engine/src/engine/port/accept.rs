@@ -26,7 +26,7 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
             return self.accept_straight(id, link_table);
         }
         let start = self.line.busy_until.max(link_table.packets.get(id).time);
-        if self.is_direct && !self.waiting && start <= now {
+        if self.is_direct & !self.waiting & (start <= now) {
             return self.send(start, id, link_table);
         }
         match &self.discipline {

@@ -41,7 +41,7 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
         now: Time,
         packet: &Packet<H>,
     ) -> bool {
-        if self.waiting || self.line.busy_until > now || packet.time > now {
+        if self.waiting | (self.line.busy_until > now) | (packet.time > now) {
             return false;
         }
         let class = (packet.kind != Kind::Link).then_some(packet.class);

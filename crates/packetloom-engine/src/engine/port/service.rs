@@ -7,6 +7,7 @@ use crate::packet::Packet;
 use crate::packets::{PacketId, Packets};
 use crate::queue::{Buffer, Departure, Env, Holds};
 use crate::units::Time;
+use std::hint::select_unpredictable;
 
 impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
     /// Sends what could start by now, or before now where what comes joins first.
@@ -43,7 +44,7 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
     }
 
     pub(super) fn serve_through(&mut self, last: Time, link_table: &mut LinkTable<H>) {
-        while self.waiting && self.line.busy_until <= last {
+        while self.waiting & (self.line.busy_until <= last) {
             self.serve_next(link_table);
         }
     }
@@ -81,9 +82,10 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
     #[inline(always)]
     pub(super) fn send(&mut self, start: Time, id: PacketId, link_table: &mut LinkTable<H>) {
         let data_bytes = self.transmit(start, id, link_table);
-        if data_bytes > 0 {
-            (self.serving_bytes, self.serving_until) = (data_bytes, self.line.busy_until);
-        }
+        // Whether a packet is data is not foreseen by the processor.
+        let is_data = data_bytes > 0;
+        self.serving_bytes = select_unpredictable(is_data, data_bytes, self.serving_bytes);
+        self.serving_until = select_unpredictable(is_data, self.line.busy_until, self.serving_until);
     }
 
     /// Puts a packet onto the link; returns its size if it is data, otherwise 0.

@@ -12,7 +12,7 @@ use crate::link_message::LinkMessage;
 use crate::narrow::exact;
 use crate::packet::Packet;
 use crate::packets::PacketId;
-use crate::queue::{BackpressureSettings, Bfc, Buffer, COUNTED, Counted, charged_class};
+use crate::queue::{BackpressureSettings, Bfc, Buffer, COUNTED, Counted, is_charged};
 use crate::units::Time;
 
 /// What keeps a queue at the far end of a link paused.
@@ -128,7 +128,7 @@ impl Switch {
         if port.is_open(now, packet) {
             return port.send_shown(now, id, link_table);
         }
-        let is_charged = charged_class(packet).is_some();
+        let is_charged = is_charged(packet);
         if is_charged && !self.backpressure().takes(packet.size_bytes) {
             return port.refuse(id, link_table);
         }

@@ -11,7 +11,7 @@ use crate::engine::port::Port;
 use crate::link_message::LinkMessage;
 use crate::packet::{Kind, Packet};
 use crate::packets::PacketId;
-use crate::queue::{Memory, charged_class};
+use crate::queue::{Memory, charged_class, class_in, is_charged};
 use crate::units::Time;
 
 /// What arrives at a switch in a window.
@@ -34,9 +34,11 @@ impl Arriving {
         if packet.kind == Kind::Link {
             self.has_messages = true;
             self.reminders += u64::from(LinkMessage::is_reminder(packet));
-        } else if let Some(class) = charged_class(packet) {
-            self.charged_bytes += u64::from(packet.size_bytes);
-            self.classes |= 1 << class;
+        } else {
+            // Without a branch: which of the packets are charged the processor can't foresee.
+            let is_charged = is_charged(packet);
+            self.charged_bytes += u64::from(packet.size_bytes) * u64::from(is_charged);
+            self.classes |= u8::from(is_charged) << class_in(packet.class);
         }
     }
 }
@@ -116,7 +118,7 @@ impl Lazy<'_> {
             ports[back as usize].answer(link_table.packets.get_mut(id));
         }
         let port = &mut ports[out as usize];
-        if port.is_waiting() && port.free_at() < now {
+        if port.is_waiting() & (port.free_at() < now) {
             self.serve(Time(now.as_ps() - 1), port, link_table);
         }
         if !A::ACTIVE && port.is_open_unseen(now, link_table.packets.get(id)) {
@@ -155,7 +157,7 @@ impl Lazy<'_> {
         port: &mut Port<H, A>,
         link_table: &mut LinkTable<H>,
     ) {
-        while port.is_waiting() && port.free_at() <= last {
+        while port.is_waiting() & (port.free_at() <= last) {
             if let Some((_, left)) = port.depart(link_table) {
                 self.memory.leave_quietly(left.from, left.class, left.bytes);
             }

@@ -88,7 +88,7 @@ impl Switch {
             let packet = packets.get(id);
             arriving.count(packet);
             let is_routed_now = packet.kind != Kind::Link && self.balance.is_none();
-            let out = if is_routed_now { self.router.port_for(packet) } else { 0 };
+            let out = if is_routed_now { self.router.port_without_branch(packet) } else { 0 };
             ports[out as usize].prefetch();
             routed.push((id, out));
         }

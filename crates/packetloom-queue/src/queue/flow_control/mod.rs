@@ -70,11 +70,16 @@ pub fn class_in(class: u8) -> usize {
     usize::from(class).min(CLASSES - 1)
 }
 
-/// The class that a packet is charged to, if it is: all data is, and whatever else does not go in the control class.
+/// Whether a packet is charged to its class: all data is, and whatever else does not go in the control class.
+#[inline]
+pub fn is_charged<H>(packet: &Packet<H>) -> bool {
+    (packet.kind != Kind::Link) & ((packet.kind == Kind::Data) | (packet.class != CONTROL))
+}
+
+/// The class that a packet is charged to, if it is.
 #[inline]
 pub fn charged_class<H>(packet: &Packet<H>) -> Option<u8> {
-    let is_charged = packet.kind == Kind::Data || packet.class != CONTROL;
-    (packet.kind != Kind::Link && is_charged).then(|| narrow::<u8>(class_in(packet.class)))
+    is_charged(packet).then(|| narrow::<u8>(class_in(packet.class)))
 }
 
 /// A packet that leaves, as its switch has to know it, if it was charged to the link that it came by.

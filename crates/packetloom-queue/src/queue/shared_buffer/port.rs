@@ -90,12 +90,9 @@ impl SharedPort {
         let id = self.classes[class].pop_front(packets)?;
         self.queued.remove(packets.get(id).size_bytes);
         let left = self.classes[class].queued();
-        if left.packets == 0 {
-            self.waiting &= !(1 << class);
-        } else {
-            // Buffers are deep here: what came long ago is in no cache.
-            self.classes[class].prefetch_first(packets);
-        }
+        self.waiting &= !(u8::from(left.packets == 0) << class);
+        // Buffers are deep here: what came long ago is in no cache. (Where nothing is left this has no effect.)
+        self.classes[class].prefetch_first(packets);
         if class != usize::from(CONTROL) {
             self.served = narrow::<u32>(class);
         }
