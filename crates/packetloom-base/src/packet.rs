@@ -49,7 +49,8 @@ pub enum Ecn {
     Ect1,
 }
 
-/// A packet on its way. At most one cache line with the headers that the transports here use.
+/// A packet on its way. With most transports' headers it takes one cache line, with the telemetry of HPCC and PowerTCP
+/// up to four.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Packet<H> {
     /// On a link: when it reaches the node at the far end. In a node: the earliest its transmission may start.
