@@ -35,7 +35,7 @@ impl Scenario {
             simulation::check_each(&core, |case, built| {
                 if built.operations() > 0 {
                     let outlook = Outlook::of(&built);
-                    known.insert(case.identity(), (Size::of(&case, built), outlook));
+                    known.insert(case.identity(), (Size::of(built), outlook));
                 }
             })?;
             Ok(core)
@@ -110,10 +110,9 @@ pub struct Size {
 }
 
 impl Size {
-    fn of(core: &packetloom::scenario::Case, built: simulation::Simulation) -> Size {
+    fn of(built: simulation::Simulation) -> Size {
         let (ports, operations, of_flows) = (built.ports(), built.operations(), built.flow_cost());
-        let routing = core.scheme.component("routing");
-        let least_end_s = built.settling().and_then(|settling| settling.least_end(&routing));
+        let least_end_s = built.least_end();
         Size { demand: built.demand(), ports, operations, least_end_s, of_flows }
     }
 }
@@ -172,7 +171,7 @@ impl Case {
     }
 
     fn keep_size(&self, built: simulation::Simulation) -> Size {
-        *self.size.get_or_init(|| Size::of(&self.core, built))
+        *self.size.get_or_init(|| Size::of(built))
     }
 
     /// What is said of it, and what it has to do by the same building of its network.

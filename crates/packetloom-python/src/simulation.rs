@@ -72,7 +72,7 @@ impl Trial {
     fn cost_of(&self, py: Python<'_>, case: &Case) -> PyResult<Option<Cost>> {
         py.detach(|| {
             let Size { demand, ports, operations, least_end_s, .. } = case.size()?;
-            let cost = self.core.cost_of_other(self.demand, demand, least_end_s);
+            let cost = self.core.cost_of(self.demand, demand, least_end_s);
             Ok(cost.map(|cost| Cost {
                 flows: demand.map_or(cost.flows, |demand| demand.flows),
                 packet_hops: cost.packet_hops,

@@ -44,6 +44,12 @@ impl Simulation {
         Settling::of(case, &self.workload, &self.environment, topology)
     }
 
+    /// Seconds until all is carried that arrives by the clock, at least.
+    pub fn least_end(&self) -> Option<f64> {
+        let routing = self.setting.case.scheme.component("routing");
+        self.settling()?.least_end(&routing, self.setting.max_time())
+    }
+
     /// What a library chooses for each operation of jobs, and why.
     pub fn library_facts(&self) -> Vec<String> {
         self.workload.jobs().iter().flat_map(|job| job.plan.choices()).collect()

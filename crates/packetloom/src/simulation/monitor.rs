@@ -2,9 +2,10 @@
 
 use crate::narrow::saturated;
 use crate::units::Time;
+use cpu_time::ProcessTime;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// So many times as long may a run take that has done next to nothing by its time.
 const PATIENCE: u32 = 10;
@@ -22,9 +23,10 @@ pub struct Monitor {
     most_hops: u64,
     /// It may take longer while it has fewer than these.
     least_hops: u64,
-    /// And so long after it began to carry packets, or first said how far it is.
+    /// And after so much processor time since it began to carry packets, or first said how far it is: on a busy machine
+    /// it comes as far as on an idle one.
     longest: Option<Duration>,
-    began: Arc<OnceLock<Instant>>,
+    began: Arc<OnceLock<ProcessTime>>,
     /// What its thread took to carry packets, in nanoseconds: without what comes before and after.
     carried_ns: AtomicU64,
 }
@@ -62,8 +64,8 @@ impl Monitor {
         self.cancelled.store(true, Ordering::Relaxed);
     }
 
-    /// Of a run that ends by itself after so many packet-hops; or so long, or ten times that if there are fewer than
-    /// the least by then.
+    /// Of a run that ends by itself after so many packet-hops; or so much processor time, or ten times that if there are
+    /// fewer than the least by then.
     pub(super) fn until((least_hops, most_hops): (u64, u64), longest: Duration) -> Monitor {
         Monitor { least_hops, most_hops, longest: Some(longest), ..Monitor::default() }
     }
@@ -86,7 +88,9 @@ impl Monitor {
 
     /// The network is built, and begins to carry packets.
     pub(super) fn begin(&self) {
-        self.began.get_or_init(Instant::now);
+        if self.longest.is_some() {
+            self.began.get_or_init(ProcessTime::now);
+        }
     }
 
     /// The run's thread took so long to carry packets.
@@ -106,9 +110,10 @@ impl Monitor {
 
     /// Ends the run if it is to end by itself by now.
     fn end_if_due(&self, packet_hops: u64) {
-        let began = self.began.get_or_init(Instant::now);
         let patience = if packet_hops < self.least_hops { PATIENCE } else { 1 };
-        let is_late = self.longest.is_some_and(|longest| began.elapsed() >= longest * patience);
+        let is_late = self
+            .longest
+            .is_some_and(|longest| self.began.get_or_init(ProcessTime::now).elapsed() >= longest * patience);
         if packet_hops >= self.most_hops || is_late {
             self.cancel();
         }

@@ -139,13 +139,13 @@ impl Settling {
         self.constant.is_infinite() || !self.crowded.is_empty()
     }
 
-    /// Seconds until all is carried, at least, where it is known for how long flows arrive: a link that is offered more
-    /// than it carries goes on after the last arrival.
-    pub fn least_end(&self, routing: &Values) -> Option<f64> {
+    /// Seconds until all is carried, at least, of the flows that arrive before the case is ended, where it is known for
+    /// how long they arrive: a link that is offered more than it carries goes on after the last arrival.
+    pub(super) fn least_end(&self, routing: &Values, max_time: Time) -> Option<f64> {
         let overloaded = self.overloaded.iter().map(|&(_, load)| load);
         let slow = self.slow.iter().filter(|_| routing::is_blind(routing)).map(|&(.., load)| load);
         let (lasts, _) = self.arrivals?;
-        Some(lasts * overloaded.chain(slow).fold(1.0, f64::max))
+        Some(lasts.min(max_time.as_secs_f64()) * overloaded.chain(slow).fold(1.0, f64::max))
     }
 
     /// For how long flows have to arrive at least, whatever the scheme.

@@ -22,7 +22,7 @@ const MOST_HOPS: u64 = 3_000_000;
 /// Where background flows go on until others are done, traffic does not tell how much there is: only a trial that comes
 /// to an end, or to a good share of it, does.
 const FEWEST_HOPS_UNTOLD: u64 = 4_000_000;
-/// But for no longer than this,
+/// But for no more processor time than this,
 const LONGEST: Duration = Duration::from_millis(1500);
 /// unless hosts have sent next to nothing by then.
 const LEAST_HOPS_PER_HOST: u64 = 10;
@@ -120,11 +120,12 @@ impl Simulation {
 }
 
 impl Trial {
-    /// What the case costs that was tried.
-    pub fn cost(&self, demand: Option<Demand>) -> Option<Cost> {
+    /// What it costs to carry so much to the end, without what is `fixed` of it.
+    fn carried(&self, demand: Option<Demand>) -> Option<Cost> {
+        let fixed_s = self.fixed_s();
         let tried = Cost {
             packet_hops: self.packet_hops as f64,
-            cpu_s: self.took.as_secs_f64(),
+            cpu_s: self.took.as_secs_f64() - fixed_s,
             simulated_s: self.simulated.as_secs_f64(),
             flows: self.started as f64,
         };
@@ -135,37 +136,45 @@ impl Trial {
             return demand
                 .map(|demand| Cost { packet_hops: tried.packet_hops, ..tried.times(demand.flows / flows) });
         }
-        let fixed_s = self.fixed.as_secs_f64();
-        let carried = Cost { cpu_s: tried.cpu_s - fixed_s, ..tried };
-        let cost = match demand.filter(|_| self.goes_by_packets) {
-            Some(demand) => Some(carried.times((demand.wire_bytes / self.wire_bytes as f64).max(1.0))),
-            None => (self.share_done >= LEAST_SHARE).then(|| carried.times(1.0 / self.share_done)),
-        };
-        cost.map(|cost| cost.until(self.max_time)).map(|cost| Cost { cpu_s: cost.cpu_s + fixed_s, ..cost })
+        match demand.filter(|_| self.goes_by_packets) {
+            Some(demand) => Some(tried.times((demand.wire_bytes / self.wire_bytes as f64).max(1.0))),
+            None => (self.share_done >= LEAST_SHARE).then(|| tried.times(1.0 / self.share_done)),
+        }
     }
 
-    /// What another case costs whose scheme is the same, by what it has the network carry beside the case that was
-    /// tried, and by how many seconds it lasts at least.
-    pub fn cost_of_other(
+    /// Of fluid models, where there is no carrying apart from planning, nothing.
+    fn fixed_s(&self) -> f64 {
+        if self.is_whole || self.flows.is_some() { 0.0 } else { self.fixed.as_secs_f64() }
+    }
+
+    /// What a case costs whose scheme is that of the case that was tried, by what the two have the network carry, and by
+    /// how many seconds it lasts at least, where flows start by the clock.
+    pub fn cost_of(
         &self,
         own: Option<Demand>,
         other: Option<Demand>,
         least_end_s: Option<f64>,
     ) -> Option<Cost> {
-        let here = self.cost(own)?;
-        let (Some(own), Some(other)) = (own, other) else { return Some(here) };
-        let times = if own.wire_bytes > 0.0 { other.wire_bytes / own.wire_bytes } else { 1.0 };
-        let there = here.times(times).until(self.max_time);
+        let times = match (own, other) {
+            (Some(own), Some(other)) if own.wire_bytes > 0.0 => other.wire_bytes / own.wire_bytes,
+            _ => 1.0,
+        };
+        let carried = self.carried(own)?.times(times);
+        // A trial sees queues that fill, and less carried in its time than later. Arrivals tell better when they end.
+        let ends_s = least_end_s.map_or(carried.simulated_s, |least| least.min(carried.simulated_s));
+        let there = carried.until(ends_s, self.max_time);
         let least_s = least_end_s.unwrap_or(0.0).min(self.max_time.as_secs_f64());
-        Some(Cost { simulated_s: there.simulated_s.max(least_s), ..there })
+        let cpu_s = there.cpu_s + self.fixed_s() * times;
+        Some(Cost { cpu_s, simulated_s: there.simulated_s.max(least_s), ..there })
     }
 }
 
 impl Cost {
-    /// The part of it that lies before the case ends.
-    fn until(self, end: Time) -> Cost {
+    /// The part of it that lies before the case is ended, if by itself it ends at a time.
+    fn until(self, ends_s: f64, end: Time) -> Cost {
         let end_s = end.as_secs_f64();
-        if self.simulated_s > end_s { self.times(end_s / self.simulated_s) } else { self }
+        let cut = if ends_s > end_s { self.times(end_s / ends_s) } else { self };
+        Cost { simulated_s: cut.simulated_s.min(end_s), ..cut }
     }
 
     /// So many times as much of all.
@@ -200,13 +209,13 @@ mod tests {
             max_time: Time::from_us(20_000),
         };
         let demand = |wire_bytes: f64| Some(Demand { flows: 4.0, wire_bytes, ..Demand::default() });
+        let cost = |trial: Trial, demand, least_end_s| trial.cost_of(demand, demand, least_end_s);
         let hops = |cost: Option<Cost>| cost.map(|cost| cost.packet_hops.round());
-        assert_eq!(hops(trial.cost(demand(5e6))), Some(5_000.0), "all of it is sent");
-        assert_eq!(hops(trial.cost(demand(1e15))), Some(10_000.0), "ten times as long");
-        assert_eq!(hops(trial.cost_of_other(demand(5e6), demand(1e15), None)), Some(10_000.0));
-        let lasts = |least_s| {
-            trial.cost_of_other(demand(5e6), demand(5e6), Some(least_s)).map(|cost| cost.simulated_s)
-        };
+        assert_eq!(hops(cost(trial, demand(5e6), None)), Some(5_000.0), "all of it is sent");
+        assert_eq!(hops(cost(trial, demand(1e15), None)), Some(10_000.0), "ten times as long");
+        assert_eq!(hops(trial.cost_of(demand(5e6), demand(1e15), None)), Some(10_000.0));
+        let lasts =
+            |least_s| trial.cost_of(demand(5e6), demand(5e6), Some(least_s)).map(|cost| cost.simulated_s);
         assert_eq!(lasts(0.0).map(|s| (s * 1e3).round()), Some(10.0));
         assert_eq!(
             (lasts(0.015), lasts(1.0)),
@@ -216,11 +225,17 @@ mod tests {
         let planned = Trial { fixed: Duration::from_millis(6), ..trial };
         let cpu_ms = |cost: Option<Cost>| cost.map(|cost| (cost.cpu_s * 1e3).round());
         assert_eq!(
-            cpu_ms(planned.cost(demand(5e6))),
+            cpu_ms(cost(planned, demand(5e6), None)),
             Some(26.0),
             "the plan is of all of it, the packets of a fifth"
         );
+        assert_eq!(
+            hops(cost(trial, demand(20e6), Some(0.02))),
+            Some(20_000.0),
+            "flows arrive until the end: all that they send is carried, though the trial was slower"
+        );
+        assert_eq!(hops(cost(trial, demand(20e6), Some(0.04))), Some(10_000.0), "links carry half of it");
         let endless = Trial { max_time: Time::NEVER, ..trial };
-        assert_eq!(hops(endless.cost(demand(1e9))), Some(1e6));
+        assert_eq!(hops(cost(endless, demand(1e9), None)), Some(1e6));
     }
 }
