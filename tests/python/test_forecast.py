@@ -69,6 +69,28 @@ def test_a_trial_tells_more_than_how_many_packets_are_acknowledged(tmp_path: Pat
     assert hops / WITHIN < cost.packet_hops < hops * WITHIN
 
 
+def test_what_arrives_until_the_end_is_not_cut_by_how_slowly_it_begins(tmp_path: Path) -> None:
+    """A trial sees queues that fill: at its pace half of it would be carried before `max_time`."""
+    rounds = ROOT / "papers/transports/scenarios/dcpim-rounds.toml"
+    shortened = ["run.seeds=1", "run.duration=8ms", "run.max_time=8ms"]
+    shortened += ["scheme.0.transport.rounds=4", "scheme.1.transport.channels=1"]
+    expected = forecast(read_plan(rounds, shortened).cases, 1)
+    results = packetloom.run(rounds, tmp_path / "out", overrides=shortened, progress=False)
+    hops = sum(row.counters["packet_hops"] for row in results.rows())
+    assert hops / WITHIN < expected.packet_hops < hops * WITHIN
+
+
+def test_flows_that_never_start_are_counted_before_the_duration_is_over(tmp_path: Path) -> None:
+    """Their number is not known: what was counted down from the largest there is ended the run with a traceback."""
+    given = scenario(POISSON, DCTCP, loads=[0.5], duration="10ms", max_time="4ms", seeds=1)
+    (row,) = packetloom.run(given, tmp_path / "out").rows()
+    del given["run"]["max_time"]
+    (whole,) = packetloom.run(given, tmp_path / "whole").rows()
+    never = row.counters["flows_never_started"]
+    assert 0 < never == whole.counters["flows_started"] - row.counters["flows_started"]
+    assert f"{never} flows never started, as the case ended before" in row.warnings
+
+
 def gpt(data: int, servers_per_rail_switch: int) -> list[str]:
     """`examples/gpt-16k.toml` with fewer data parallel ranks, on as many servers as these fill."""
     return [

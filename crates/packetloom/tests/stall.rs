@@ -124,6 +124,13 @@ fn flows_whose_time_had_not_come_are_counted() {
     assert!(outcome.warnings.contains(&said), "{:?}", outcome.warnings);
     let whole = run(&cut_short.replace("max_time = \"2ms\"\n", ""));
     assert_eq!((whole.never_started, whole.flows.len()), (0, 100));
+    // A duration says when the last arrives, not how many there are.
+    let lasting = cut_short.replace("flows = 100\n", "duration = \"4ms\"\n");
+    let [half, all] = [run(&lasting), run(&lasting.replace("max_time = \"2ms\"\n", ""))];
+    assert!(half.never_started > 0 && !half.flows.is_empty());
+    assert_eq!(half.never_started + half.flows.len() as u64, all.flows.len() as u64);
+    let both = run(&lasting.replace("max_time", "flows = 100000\nmax_time"));
+    assert_eq!(both.never_started, half.never_started);
 }
 
 #[test]

@@ -33,8 +33,10 @@ const HIGH_BASE: FlowId = 1 << 31;
 #[derive(Debug)]
 pub struct Workload {
     open: Vec<OpenLoop>,
-    /// How many more flows the sources without a number of their own may start.
-    shared_left: u64,
+    /// How many more flows the sources without a number of their own may start, where that is limited.
+    shared_left: Option<u64>,
+    /// Whether sources end at a time: then there may be fewer.
+    ends_at_a_time: bool,
     next_id: FlowId,
     /// Flows that go by the clock are numbered below this.
     end_id: FlowId,
@@ -81,6 +83,13 @@ pub(super) struct OpenLoop {
     pub(super) is_background: bool,
     /// How many flows of it are still to start at most, where that is known.
     pub(super) left: Option<u64>,
+}
+
+impl OpenLoop {
+    /// Whether flows of it are still to start that the case waits for.
+    fn is_awaited(&self) -> bool {
+        !self.is_background && self.source.peek_start().is_some()
+    }
 }
 
 /// Flows of which some wait for others.
@@ -171,7 +180,6 @@ impl Workload {
         });
         let has_high = !chains.is_empty() || serving.is_some();
         let end_id = if has_high { base } else { FlowId::MAX };
-        let shared_left = env.flow_limit.unwrap_or(u64::MAX);
         let background = specs.iter().map(|spec| spec.flag("background")).collect();
         let AllPlanned { dependencies, flows: next_id, waiting, trigger_delay, jobs, ranks, until_failure } =
             planned;
@@ -181,7 +189,8 @@ impl Workload {
         let triggered = BTreeMap::new();
         Ok(Workload {
             open,
-            shared_left,
+            shared_left: env.flow_limit,
+            ends_at_a_time: env.duration.is_some(),
             next_id,
             end_id,
             chains,
@@ -215,7 +224,8 @@ impl Workload {
         let source = OpenSource::Listed(ListSource::of(flows));
         Workload {
             open: vec![OpenLoop { source, shares_limit: false, is_background: false, left }],
-            shared_left: 0,
+            shared_left: Some(0),
+            ends_at_a_time: false,
             next_id: 0,
             end_id: FlowId::MAX,
             chains: Vec::new(),
@@ -256,7 +266,7 @@ impl Workload {
     /// Whether flows are still to start that the case waits for; those of closed loops it does not know.
     pub fn has_foreground_left(&self) -> bool {
         let may_start =
-            |open: &&OpenLoop| !open.is_background && (!open.shares_limit || self.shared_left > 0);
+            |open: &&OpenLoop| !open.is_background && (!open.shares_limit || self.shared_left != Some(0));
         self.waiting > 0
             || self.ranks_left > 0
             || self.open.iter().filter(may_start).any(|open| open.source.peek_start().is_some())
@@ -336,8 +346,25 @@ impl Workload {
 
     /// How many flows that the case waits for are still to start by the clock, at most; `None` where that is not known.
     pub fn left_by_clock(&self) -> Option<u64> {
-        let is_awaited = |open: &&OpenLoop| !open.is_background && open.source.peek_start().is_some();
-        left_by_clock(self.open.iter().filter(is_awaited), self.shared_left)
+        left_by_clock(self.open.iter().filter(|open| open.is_awaited()), self.shared_left)
+    }
+
+    /// How many those are. Where sources end at a time they are drawn, so that none are left.
+    pub fn count_by_clock(&mut self) -> u64 {
+        if !self.ends_at_a_time {
+            return self.left_by_clock().unwrap_or(0);
+        }
+        let mut count = 0;
+        for open in self.open.iter_mut().filter(|open| open.is_awaited()) {
+            let most = if open.shares_limit { self.shared_left } else { open.left };
+            let drawn = std::iter::from_fn(|| open.source.next_start())
+                .zip(0..most.unwrap_or(u64::MAX))
+                .count() as u64;
+            self.shared_left =
+                self.shared_left.map(|left| if open.shares_limit { left - drawn } else { left });
+            count += drawn;
+        }
+        count
     }
 
     /// The shortest time that a trigger takes to start a flow at another host, where there are such triggers.
@@ -395,7 +422,7 @@ impl Workload {
         self.waiting += u64::from(matches!(start, Start::Query(_)) && !open.is_background);
         open.left = open.left.map(|left| left.saturating_sub(1));
         if open.shares_limit {
-            self.shared_left -= 1;
+            self.shared_left = self.shared_left.map(|left| left - 1);
         }
         let id = self.next_id;
         assert!(id < self.end_id, "more flows than can be numbered");
@@ -453,7 +480,7 @@ impl Workload {
     }
 
     fn next_source(&self) -> Option<(Time, usize)> {
-        let may_start = |open: &OpenLoop| !open.shares_limit || self.shared_left > 0;
+        let may_start = |open: &OpenLoop| !open.shares_limit || self.shared_left != Some(0);
         let sources = self.open.iter().enumerate().filter(|(_, open)| may_start(open));
         sources.filter_map(|(index, open)| Some((open.source.peek_start()?, index))).min()
     }
@@ -476,19 +503,20 @@ fn check_count(facts: &[SourceFacts], env: &Environment) -> Result<(), Complaint
 
 /// How many flows of these sources are still to start at most, where that is known; `shared_left`: of those without a
 /// number of their own.
-fn left_by_clock<'a>(open: impl Iterator<Item = &'a OpenLoop> + Clone, shared_left: u64) -> Option<u64> {
+fn left_by_clock<'a>(
+    open: impl Iterator<Item = &'a OpenLoop> + Clone,
+    shared_left: Option<u64>,
+) -> Option<u64> {
     let total = |shares_limit: bool| {
         let sources = open.clone().filter(|source| source.shares_limit == shares_limit);
         sources.map(|source| source.left).try_fold(0_u64, |sum, left| sum.checked_add(left?))
     };
-    let limit = (shared_left < u64::MAX).then_some(shared_left);
-    let shared = total(true).into_iter().chain(limit).min()?;
+    let shared = total(true).into_iter().chain(shared_left).min()?;
     total(false)?.checked_add(shared)
 }
 
 /// Above every flow that goes by the clock: how many there are at most, or else a number that they stay below.
 fn first_chain_id(open: &[OpenLoop], flow_limit: Option<u64>) -> FlowId {
-    let all =
-        left_by_clock(open.iter(), flow_limit.unwrap_or(u64::MAX)).and_then(|all| FlowId::try_from(all).ok());
+    let all = left_by_clock(open.iter(), flow_limit).and_then(|all| FlowId::try_from(all).ok());
     all.map_or(HIGH_BASE, |all| all.min(HIGH_BASE))
 }

@@ -342,13 +342,20 @@ impl Driven {
         if let Some(audit) = self.audit.take().filter(|_| self.violation.is_none() && refused.is_none()) {
             self.violation = audit.finish(self.engine.reports().into_iter()).err();
         }
-        let Driven { setting, parts, mut engine, workload, collector, stalled, violation, added, .. } = self;
+        let Driven { setting, parts, mut engine, mut workload, collector, stalled, violation, added, .. } =
+            self;
         let (promises, is_audited) = (setting.promises(), setting.is_audited);
         let never_started = added - collector.started();
         let is_wanted = is_over || stalled.is_some();
         let end = End { is_wanted, stalled, violation, refused, finish: finish.unwrap_or(None) };
-        let ran =
-            Ran { engine: engine.as_mut(), workload: &workload, collector, steady: None, end, parts: &parts };
+        let ran = Ran {
+            engine: engine.as_mut(),
+            workload: &mut workload,
+            collector,
+            steady: None,
+            end,
+            parts: &parts,
+        };
         let mut outcome = setting.conclude(ran);
         // Its caller ended it, and knows.
         outcome.cancelled = false;

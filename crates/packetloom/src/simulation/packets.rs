@@ -73,7 +73,7 @@ impl Parts {
 /// A run that is over, but for its outcome.
 pub(super) struct Ran<'r> {
     pub(super) engine: &'r mut dyn AnyEngine,
-    pub(super) workload: &'r Workload,
+    pub(super) workload: &'r mut Workload,
     pub(super) collector: Collector,
     pub(super) steady: Option<Steady>,
     pub(super) end: End,
@@ -142,7 +142,7 @@ impl Setting {
         monitor.note_carried(clock.elapsed());
         self.conclude(Ran {
             engine: engine.as_mut(),
-            workload: &workload,
+            workload: &mut workload,
             collector,
             steady,
             end,
@@ -221,7 +221,7 @@ impl Setting {
         }
         spans.extend(modelled(workload.jobs(), max_time));
         outcome.add_jobs(workload.jobs(), &spans, paths.as_ref(), &|_, _| None, keeps_operations);
-        let by_clock = workload.left_by_clock().filter(|_| is_wanted).unwrap_or(0);
+        let by_clock = if is_wanted { workload.count_by_clock() } else { 0 };
         let waiting = workload.waiting();
         outcome.never_started = waiting + by_clock;
         outcome.warnings.extend(never_started(waiting, by_clock));

@@ -62,7 +62,7 @@ pub(super) fn run_flows(simulation: Simulation, monitor: &Monitor) -> Outcome {
     let last = outcome.iterations.iter().map(|row| row.end).filter(|end| *end != Time::NEVER).max();
     let simulated = if stalled.is_some() { now } else { outcome.simulated };
     outcome.simulated = simulated.max(last.unwrap_or(Time::ZERO));
-    let by_clock = workload.left_by_clock().filter(|_| is_wanted).unwrap_or(0);
+    let by_clock = if is_wanted { workload.count_by_clock() } else { 0 };
     outcome.never_started = workload.waiting() + by_clock;
     outcome.warnings.extend(never_started(workload.waiting(), by_clock));
     outcome.warnings.extend(stalled.clone());
