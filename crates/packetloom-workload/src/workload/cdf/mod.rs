@@ -24,6 +24,8 @@ pub enum Dialect {
     Homa,
     /// A size on each line, such as a measurement has them: each as likely as every other.
     Sizes,
+    /// A size on each line, and how many flows have it, as the names of the columns say.
+    Counts,
     /// Not a file: points given in a scenario.
     Points,
 }
@@ -39,6 +41,7 @@ impl Dialect {
             }
             Dialect::Homa => "the mean, then bytes and cumulative fraction (the dialect of HomaSimulation)",
             Dialect::Sizes => "a size on each line, each as likely",
+            Dialect::Counts => "a size on each line, and how many flows have it",
             Dialect::Points => "points of bytes and cumulative fraction, given in the scenario",
         }
     }

@@ -8,6 +8,11 @@ const NS2_PACKET_BYTES: u64 = 1460;
 /// How far from 1 the last probability may be: what summing printed decimals leaves.
 const END_TOLERANCE: f64 = 1e-9;
 
+/// What a first line may call a second column that says how many flows have a size.
+const COUNTS: [&str; 6] = ["count", "counts", "flows", "frequency", "number", "weight"];
+/// What to write where a second column is no cumulative probability.
+const COUNTS_HINT: &str = "if it is how many flows have the size, say so in a first line, `size,count`";
+
 /// The numbers of one line, and which line it was.
 struct Row {
     line: usize,
@@ -19,10 +24,10 @@ fn error<T>(line: usize, message: impl Into<String>) -> Result<T, CdfError> {
 }
 
 pub(super) fn read(text: &str) -> Result<Cdf, CdfError> {
-    let mut rows = rows(text)?;
-    let dialect = recognise(&rows)?;
-    if dialect == Dialect::Sizes {
-        return of_sizes(text, &rows);
+    let (names, mut rows) = rows(text)?;
+    let dialect = recognise(&rows, &names)?;
+    if matches!(dialect, Dialect::Sizes | Dialect::Counts) {
+        return of_sizes(text, &rows, dialect);
     }
     let stated_mean = (dialect == Dialect::Homa).then(|| rows.remove(0).numbers[0]);
     let columns = if dialect == Dialect::Ns2 { 3 } else { 2 };
@@ -48,44 +53,60 @@ pub(super) fn read(text: &str) -> Result<Cdf, CdfError> {
     Ok(Cdf { points, dialect, interpolation, rounding, stated_mean })
 }
 
-/// A distribution from a size on each line, in any order.
-fn of_sizes(text: &str, rows: &[Row]) -> Result<Cdf, CdfError> {
+/// A distribution from a size on each line, and how many flows have it if more than one, in any order.
+fn of_sizes(text: &str, rows: &[Row], dialect: Dialect) -> Result<Cdf, CdfError> {
+    let mut sizes: Vec<(f64, f64)> = Vec::with_capacity(rows.len());
     for row in rows {
-        let (&[size], line) = (&row.numbers[..], row.line) else {
-            let found = row.numbers.len();
-            return error(
-                row.line,
-                format!("{found} numbers where the lines before have a size alone; write one"),
-            );
+        let (size, flows) = match (dialect, &row.numbers[..]) {
+            (Dialect::Counts, &[size, flows]) => (size, flows),
+            (Dialect::Sizes, &[size]) => (size, 1.0),
+            (Dialect::Counts, numbers) => {
+                let found = numbers.len();
+                return error(row.line, format!("{found} numbers; write a size and how many flows have it"));
+            }
+            (_, numbers) => {
+                let found = numbers.len();
+                let message = format!("{found} numbers where the lines before have a size alone; write one");
+                return error(row.line, message);
+            }
         };
         if !(1.0..=LARGEST_BYTES).contains(&size) {
-            return error(line, format!("a size of {size} bytes; write one between 1 and 2^53 bytes"));
+            return error(row.line, format!("a size of {size} bytes; write one between 1 and 2^53 bytes"));
         }
+        sizes.push((size, flows));
     }
-    let mut sizes: Vec<f64> = rows.iter().map(|row| row.numbers[0]).collect();
-    sizes.sort_by(f64::total_cmp);
-    let count = sizes.len() as f64;
+    sizes.sort_by(|one, other| one.0.total_cmp(&other.0));
+    let count = sizes.iter().map(|(_, flows)| flows).sum::<f64>();
+    if count <= 0.0 {
+        return error(1, "no flow has any of the sizes; write how many have each");
+    }
     let mut points: Vec<(f64, f64)> = Vec::new();
-    for (index, size) in sizes.into_iter().enumerate() {
-        let up_to_here = (index + 1) as f64 / count;
+    let mut so_far = 0.0;
+    for (size, flows) in sizes.into_iter().filter(|(_, flows)| *flows > 0.0) {
+        so_far += flows;
+        let up_to_here = so_far / count;
         match points.last_mut() {
             Some(last) if last.0 == size => last.1 = up_to_here,
             _ => points.push((size, up_to_here)),
         }
     }
-    let (interpolation, rounding) = rule(text, Dialect::Sizes);
-    Ok(Cdf { points, dialect: Dialect::Sizes, interpolation, rounding, stated_mean: None })
+    if let Some(last) = points.last_mut() {
+        last.1 = 1.0;
+    }
+    let (interpolation, rounding) = rule(text, dialect);
+    Ok(Cdf { points, dialect, interpolation, rounding, stated_mean: None })
 }
 
-/// The lines that hold numbers; blank lines and comments are left out, and a first line that names the columns.
-fn rows(text: &str) -> Result<Vec<Row>, CdfError> {
+/// The names of the columns, if a first line has some, and the lines that hold numbers; blank lines and comments are
+/// left out.
+fn rows(text: &str) -> Result<(Vec<String>, Vec<Row>), CdfError> {
     let mut rows = Vec::new();
-    let mut has_names = false;
+    let mut names: Vec<String> = Vec::new();
     for (index, line) in text.trim_start_matches('\u{feff}').lines().enumerate() {
         let content = line.split('#').next().unwrap_or_default();
         let words = || content.split(|c: char| c.is_whitespace() || c == ',').filter(|word| !word.is_empty());
-        if rows.is_empty() && !has_names && words().next().is_some_and(|_| words().all(is_no_number)) {
-            has_names = true;
+        if rows.is_empty() && names.is_empty() && words().next().is_some_and(|_| words().all(is_no_number)) {
+            names = words().map(|word| word.trim_matches('"').to_lowercase()).collect();
             continue;
         }
         let numbers = words().map(|word| number(index + 1, word)).collect::<Result<Vec<f64>, CdfError>>()?;
@@ -93,7 +114,7 @@ fn rows(text: &str) -> Result<Vec<Row>, CdfError> {
             rows.push(Row { line: index + 1, numbers });
         }
     }
-    Ok(rows)
+    Ok((names, rows))
 }
 
 fn is_no_number(word: &str) -> bool {
@@ -119,7 +140,7 @@ fn number(line: usize, word: &str) -> Result<f64, CdfError> {
     }
 }
 
-fn recognise(rows: &[Row]) -> Result<Dialect, CdfError> {
+fn recognise(rows: &[Row], names: &[String]) -> Result<Dialect, CdfError> {
     let Some(first) = rows.first() else {
         return error(
             1,
@@ -127,6 +148,7 @@ fn recognise(rows: &[Row]) -> Result<Dialect, CdfError> {
         );
     };
     match first.numbers.len() {
+        2 if names.len() == 2 && COUNTS.contains(&&*names[1]) => Ok(Dialect::Counts),
         1 if rows.get(1).is_some_and(|second| second.numbers.len() > 1) => Ok(Dialect::Homa),
         1 if rows.len() > 1 => Ok(Dialect::Sizes),
         1 => error(
@@ -171,12 +193,17 @@ pub(super) fn check(
         }
         if !(0.0..=1.0 + END_TOLERANCE).contains(&cumulative) {
             let written = cumulative * whole;
-            return error(line, format!("the probability {written} is not between 0 and {whole}"));
+            return error(
+                line,
+                format!("the probability {written} is not between 0 and {whole}; {COUNTS_HINT}"),
+            );
         }
         if cumulative < last {
             return error(
                 line,
-                format!("the probability falls below that of {place} {last_line}; write cumulative ones"),
+                format!(
+                    "the probability falls below that of {place} {last_line}; write cumulative ones; {COUNTS_HINT}"
+                ),
             );
         }
         (last_line, last_bytes, last) = (line, bytes, cumulative);
@@ -200,7 +227,7 @@ fn rule(text: &str, dialect: Dialect) -> (Interpolation, Rounding) {
         text.lines().filter_map(|line| line.split_once('#')).map(|(_, comment)| comment.to_lowercase());
     let stated = comments.filter_map(|comment| Some(comment.split_once("sampling")?.1.to_owned())).next();
     let (own_interpolation, own_rounding) = match dialect {
-        Dialect::Homa | Dialect::Sizes => (Interpolation::Step, Rounding::None),
+        Dialect::Homa | Dialect::Sizes | Dialect::Counts => (Interpolation::Step, Rounding::None),
         Dialect::Ns2 => (Interpolation::Linear, Rounding::UpToPackets(NS2_PACKET_BYTES)),
         _ => (Interpolation::Linear, Rounding::None),
     };

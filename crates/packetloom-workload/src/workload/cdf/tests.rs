@@ -129,6 +129,33 @@ fn a_size_on_each_line_is_what_was_measured() {
     }
 }
 
+/// What `sort | uniq -c` of a log comes to, with its columns named.
+#[test]
+fn a_second_column_may_count_flows() {
+    let each = Cdf::read("3000\n1000\n1000\n2000\n").unwrap();
+    for names in ["size,count", "\"bytes\", \"Flows\"", "size_bytes frequency"] {
+        let counted = Cdf::read(&format!("{names}\n3000,1\n1000,2\n2000,1\n9000,0\n")).unwrap();
+        assert_eq!(counted.dialect, Dialect::Counts, "{names}");
+        assert_eq!((&counted.points, counted.interpolation), (&each.points, each.interpolation));
+    }
+    for (wrong, said) in [
+        (
+            "1000,500\n20000,300\n",
+            "line 1: the probability 500 is not between 0 and 100; if it is how many flows have",
+        ),
+        (
+            "1000,50\n20000,30\n5000000,100\n",
+            "line 2: the probability falls below that of line 1; write cumulative",
+        ),
+        ("size,count\n1000,0\n", "no flow has any of the sizes"),
+        ("size,count\n1000,1\n2000\n", "line 3: 1 numbers; write a size and how many flows have it"),
+    ] {
+        let error =
+            Cdf::read(wrong).map_err(|error| format!("line {}: {}", error.line, error.message)).unwrap_err();
+        assert!(error.contains(said), "{error}");
+    }
+}
+
 #[test]
 fn the_four_dialects_are_told_apart() {
     let percent = Cdf::read("0 0\n1000 50\n3000 100\n").unwrap();
