@@ -1,7 +1,7 @@
 //! Leaf-spine: every leaf switch is connected to every spine switch.
 
 use super::link::{COMMON_PARAMS, LINK_PARAMS, cable, check_common};
-use super::oversubscription::{self, uplinks};
+use super::oversubscription::{self, said_twice, uplinks};
 use super::{Builder, Reach, Topology};
 use crate::narrow::exact;
 use crate::spec::{Complaint, Component, Kind, Values, param};
@@ -45,12 +45,9 @@ fn spines(values: &Values) -> Result<u64, Complaint> {
     if values.optional_number("oversubscription").is_none() {
         return Ok(written.unwrap_or(USUAL_SPINES));
     }
-    if written.is_some() {
-        let message = "oversubscription says how many there are, too; leave one of them out";
-        return Err(Complaint::new("spines", message));
-    }
     let [host, up] = ["host_link", "link"].map(|key| cable(values, key).rate);
-    uplinks(values, "oversubscription", "spines", (values.count("hosts_per_leaf"), host), up)
+    let spines = uplinks(values, "oversubscription", "spines", (values.count("hosts_per_leaf"), host), up);
+    if written.is_some() { Err(said_twice(values, spines)) } else { spines }
 }
 
 fn check(values: &Values) -> Result<(), Complaint> {
@@ -121,7 +118,14 @@ mod tests {
         assert_eq!(left_out.nodes.iter().filter(|node| node.tier == 2).count(), 4);
         let both = [("spines", Value::Count(2)), ("oversubscription", Value::Number(2.0))];
         let refused = Topology::of_values("leaf-spine", &[&counts[..], &both[..]].concat());
-        assert_eq!(refused.expect_err("both").key, "spines");
+        let both = refused.expect_err("both");
+        assert_eq!(
+            (both.key.as_str(), both.message.as_str()),
+            (
+                "spines",
+                "oversubscription says how many there are, too: 2 comes to spines = 2; leave one of them out"
+            )
+        );
         let complaint = of(3.0).expect_err("1.33 spines");
         assert_eq!(
             (complaint.key.as_str(), complaint.message.as_str()),

@@ -7,6 +7,18 @@ use crate::units::Rate;
 /// What is below a switch over what is above it.
 pub(super) const KIND: Kind = Kind::Number(0.01, 100.0);
 
+/// That the number of spines is written beside an oversubscription which comes to so many of them.
+pub(super) fn said_twice(values: &Values, uplinks: Result<u64, Complaint>) -> Complaint {
+    let of = match uplinks {
+        Ok(spines) => format!(": {} comes to spines = {spines}", values.number("oversubscription")),
+        Err(_) => String::new(),
+    };
+    Complaint::new(
+        "spines",
+        format!("oversubscription says how many there are, too{of}; leave one of them out"),
+    )
+}
+
 /// The uplinks of a switch with so many links downwards of a rate; `what`: what each of them leads to.
 ///
 /// # Errors

@@ -7,7 +7,7 @@
 //! which nothing takes, makes it one like any other.
 
 use super::link::{COMMON_PARAMS, Cable, LINK_PARAMS, cable, check_common, switch_delays};
-use super::oversubscription::{self, uplinks};
+use super::oversubscription::{self, said_twice, uplinks};
 use super::{Builder, MOST_WAYS, Reach, Topology};
 use crate::narrow::exact;
 use crate::spec::{Complaint, Component, Kind, Needs, Values, param};
@@ -118,17 +118,15 @@ impl Shape {
 /// How many spines each plane has.
 fn spines(values: &Values, together: u64) -> Result<u64, Complaint> {
     let mut values = values.clone();
-    if let Some(spines) = values.optional_count("spines") {
-        if values.optional_number("oversubscription").is_some() {
-            let message = "says how many there are, too; leave one of them out";
-            return Err(Complaint::new("spines", format!("oversubscription {message}")));
-        }
+    let (written, ratio) = (values.optional_count("spines"), values.optional_number("oversubscription"));
+    if let (Some(spines), None) = (written, ratio) {
         return Ok(spines);
     }
-    let ratio = values.optional_number("oversubscription").unwrap_or(1.0);
+    let ratio = ratio.unwrap_or(1.0);
     values.entries.insert("oversubscription".to_owned(), crate::spec::Value::Number(ratio));
     let [host, up] = ["host_link", "link"].map(|key| cable(&values, key).rate);
-    uplinks(&values, "oversubscription", "spines", (together, host), up)
+    let spines = uplinks(&values, "oversubscription", "spines", (together, host), up);
+    if written.is_some() { Err(said_twice(&values, spines)) } else { spines }
 }
 
 fn check(values: &Values) -> Result<(), Complaint> {
@@ -337,7 +335,7 @@ mod tests {
         let both = [("spines", Value::Count(1)), ("oversubscription", Value::Number(1.0))];
         assert_eq!(
             refused(&both),
-            "spines: oversubscription says how many there are, too; leave one of them out"
+            "spines: oversubscription says how many there are, too: 1 comes to spines = 3; leave one of them out"
         );
         assert_eq!(
             refused(&[("oversubscription", Value::Number(2.0))]),

@@ -16,6 +16,14 @@ pub(super) fn first<'a>(kind: &str, key: &'a str) -> &'a str {
     FORMER.iter().find(|(of, _, now)| (*of, *now) == (kind, key)).map_or(key, |(_, former, _)| former)
 }
 
+/// What to say of a former key that stands beside the present one.
+pub(super) fn twice(kind: &str, key: &str) -> Option<String> {
+    let now = now(kind, key);
+    (now != key).then(|| {
+        format!("is what {now} was called, which stands here, too; leave one of them out, or change this one")
+    })
+}
+
 /// The table of a component with its keys as they are called now, where it has a former one and not both.
 pub(super) fn renamed(node: &Node) -> Option<Node> {
     let (Item::Table(entries), Item::Text(kind)) = (&node.item, &node.get("kind")?.item) else { return None };
@@ -73,6 +81,8 @@ mod tests {
     #[test]
     fn both_names_at_once_are_refused() {
         let error = read("leaf_oversubscription = 2\noversubscription = 4\n").map(drop).unwrap_err();
-        assert!(error.contains("unknown key \"leaf_oversubscription\""), "{error}");
+        let said =
+            "leaf_oversubscription: is what oversubscription was called, which stands here, too; leave one";
+        assert!(error.contains(said), "{error}");
     }
 }

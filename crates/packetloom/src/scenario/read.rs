@@ -190,7 +190,8 @@ impl<'a> Reader<'a> {
                 let is_known =
                     known.contains(&entry.key.as_str()) || (entry.key == "kind" && !path.is_empty());
                 if !is_known {
-                    let message = suggest::unknown("key", &entry.key, &known);
+                    let message = former::twice(component.kind, &entry.key)
+                        .unwrap_or_else(|| suggest::unknown("key", &entry.key, &known));
                     self.report(entry.line, &join(path, &entry.key), message);
                 }
             }
