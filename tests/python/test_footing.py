@@ -48,7 +48,7 @@ def test_each_is_warned_of_and_what_the_warnings_say_mends_it() -> None:
     mended = plan_from_text(SCENARIO, "toml", "", settings)
     assert mended.warnings == ()
     left = confounders.unequal(mended.cases)
-    assert [one.what for one in left] == ["header of a packet", "buffer of a switch's port"]
+    assert [one.what for one in left] == ["header of a packet", "buffer of a switch's port", "choice of paths"]
 
 
 def test_a_preset_is_explained_at_rates_and_told_by_check(capsys: pytest.CaptureFixture[str]) -> None:

@@ -29,6 +29,7 @@ from packetloom.report.ranking import Answer, Pair, comparison_text
 from packetloom.report.sentences import sentences
 from packetloom.report.setup import setting_text
 from packetloom.scenario import confounders
+from packetloom.scenario.facts import slow_alone_as_stored
 from packetloom.store.case_rows import builds_of
 from packetloom.store.results import Results, Snapshot
 
@@ -299,7 +300,7 @@ def print_comparison(sides: Sides, console: Console, by: str | None = None) -> l
         console.print(f"{letter}: {name}, by {builds_text(builds_of(side.results.rows()))}")
     if same := sides.unchanged():
         console.print(same)
-    for line in _footing(sides):
+    for line in (*_footing(sides), *_slow_alone(sides)):
         console.print(f"warning: {line}", markup=False)
     console.print()
     setting = setting_text(sides.several, answer.question.flows)
@@ -339,6 +340,17 @@ def _footing(sides: Sides) -> list[str]:
         if confounders.scheme_as_stored(line) == scheme
     ]
     return [confounders.warning(one) for one in confounders.unequal_as_stored(lines) if one.is_foreign]
+
+
+def _slow_alone(sides: Sides) -> list[str]:
+    """Of which of the schemes that are compared a flow is slow on a network of its own."""
+    lines = [
+        line
+        for side in (sides.a, sides.b)
+        for line in side.results.plan_lines()
+        if side.scheme in (None, confounders.scheme_as_stored(line))
+    ]
+    return slow_alone_as_stored(lines)
 
 
 def _table(measure: Measure, rows: Sequence[Compared], sides: Sides) -> Table:

@@ -30,6 +30,7 @@ from packetloom.report.setup import setting_text
 from packetloom.report.steadiness_section import write_steadiness
 from packetloom.report.waits import write_waits
 from packetloom.scenario import confounders
+from packetloom.scenario.facts import slow_alone_as_stored
 from packetloom.scenario.run_lengths import extended_said
 from packetloom.stats import curves
 from packetloom.stats.estimates import Errors, estimate_lines, estimated_by, job_estimate_lines, measured_errors
@@ -122,6 +123,7 @@ def _opening(page: Page, several: Sequence[Results]) -> None:
     ]
     warnings = [
         *(confounders.warning(thing) for thing in foreign),
+        *(line for one in several for line in slow_alone_as_stored(one.plan_lines())),
         *(line for one in several for line in warnings_said(one.rows())),
     ]
     page.list([*(f"passed over: {problem}" for one in several for problem in one.problems), *dict.fromkeys(warnings)])

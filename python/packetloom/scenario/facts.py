@@ -8,9 +8,11 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 
 from packetloom import _core
 from packetloom.common.quantities import axis_text, time_text
+from packetloom.errors import ScenarioError
 from packetloom.scenario.plan import Parameter
 from packetloom.scenario.run_lengths import is_of_traffic
 
@@ -85,6 +87,25 @@ def slow_alone(cases: Sequence[_core.Case]) -> list[str]:
     some = list(reversed(points.values()))[:MOST_ALONE]
     found = ((case.parameters["scheme"], case.slow_alone) for case in some)
     return list(dict.fromkeys(f"{scheme}: {doubt}" for scheme, doubt in found if doubt))
+
+
+def slow_alone_as_stored(lines: Sequence[dict[str, object]]) -> list[str]:
+    """The same of a results folder's list of cases; nothing where that is damaged."""
+    points: dict[str, str] = {}
+    for line in lines:
+        parameters, case = line.get("parameters"), line.get("case")
+        if isinstance(parameters, dict) and isinstance(case, str):
+            points.setdefault(_key({name: value for name, value in parameters.items() if _is_of_network(name)}), case)
+    return list(dict.fromkeys(doubt for case in list(points.values())[:MOST_ALONE] for doubt in _slow_as_stored(case)))
+
+
+@cache
+def _slow_as_stored(case: str) -> tuple[str, ...]:
+    """A page that follows a run is made again and again."""
+    try:
+        return tuple(slow_alone([_core.Case.from_json(case)]))
+    except ScenarioError:
+        return ()
 
 
 def _is_of_network(name: str) -> bool:

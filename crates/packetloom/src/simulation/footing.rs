@@ -64,6 +64,7 @@ const ASPECTS: &[Aspect] = &[
     Aspect { what: "buffer of a switch's port", held: buffer },
     Aspect { what: "first window of a flow", held: first_window },
     Aspect { what: "priority queues of a port", held: priorities },
+    Aspect { what: "choice of paths", held: paths },
     Aspect { what: "line rate that constants were made for", held: constants },
 ];
 
@@ -220,6 +221,9 @@ fn buffer(side: &Side<'_>) -> Option<Held> {
 fn first_window(side: &Side<'_>) -> Option<Held> {
     let mss = side.format()?.data.mss_bytes;
     let entries = &side.transport.entries;
+    if let Some(Value::Bytes(bytes)) = entries.get("blind") {
+        return Some(Held::own(format!("{bytes}B before the receiver grants any")));
+    }
     match (entries.get("initial_window"), entries.get("initial_rate")) {
         (Some(Value::Count(packets)), _) => Some(format!("{packets} packets, {}B", packets * mss)),
         (_, Some(Value::Rate(rate))) => Some(format!("none, begins at {rate}")),
@@ -231,6 +235,16 @@ fn first_window(side: &Side<'_>) -> Option<Held> {
 
 fn priorities(side: &Side<'_>) -> Option<Held> {
     Some(Held::own(side.queue.as_ref()?.levels.to_string()))
+}
+
+/// Fabrics in which two hosts have one path.
+const OF_ONE_PATH: [&str; 2] = ["rack", "dumbbell"];
+
+/// How packets choose among paths: collisions of flows on a link may decide more than transports do.
+fn paths(side: &Side<'_>) -> Option<Held> {
+    let has_choice =
+        !is_fluid(&side.transport.kind) && !OF_ONE_PATH.contains(&side.case.topology.kind.as_str());
+    has_choice.then(|| Held::own(side.case.scheme.component("routing").kind))
 }
 
 /// The line rate that constants are for. A scheme that has no such constants is alike to one whose fit.
