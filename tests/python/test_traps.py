@@ -4,6 +4,7 @@ An entry is what was compared, what the first sentence has to say, what has to b
 Add one for each new way to be wrong.
 """
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from io import StringIO
@@ -15,8 +16,10 @@ from rich.console import Console
 
 import packetloom
 from packetloom.campaign.search import Range, Sought
+from packetloom.report.compare import Sides, print_comparison
 from packetloom.report.measures import STALLED, UNFINISHED, Condition, Measure, Question, Stopped, question_of
 from packetloom.report.ranking import Answer
+from packetloom.report.report import report_page
 from packetloom.report.sentences import sentences
 from packetloom.report.waits.speeds import Speed, notes_of, print_jobs, speeds
 from packetloom.scenario import confounders
@@ -337,8 +340,43 @@ def test_constants_of_another_line_rate_are_said(tmp_path: Path) -> None:
         packetloom.run(ELSEWHERE, tmp_path / "elsewhere", progress=False)
     assert not [one for one in said if "DCTCP: scheme.transport" in str(one.message)]
     assert [one for one in packetloom.check(ELSEWHERE).warnings if "alone on the network" in one]
+    out = tmp_path / "elsewhere"
+    assert "Homa: scheme.transport: alone on the network" in report_page([Results(out)]).render()
+    told = StringIO()
+    print_comparison(Sides.parse(f"{out}:DCTCP", ":Homa"), Console(width=1000, file=told))
+    assert re.search(f"warning: {slow}", told.getvalue())
     here = ["scheme.Homa.transport.blind=47KB", "scheme.Homa.transport.window=47KB"]
     assert not [one for one in packetloom.check(ELSEWHERE, overrides=here).warnings if "alone on the network" in one]
+
+
+def test_a_late_rank_that_holds_up_its_ring_is_said(tmp_path: Path) -> None:
+    """An all-reduce of gradients takes thrice what its links need, and a whole fabric seemed slower than one with a
+    failed link. In pieces that follow one another the ring goes on with the first."""
+    training = {"kind": "training", "data": 4, "layers": 4, "forward": "10us"}
+    training |= {"activations": "2MB", "gradients": "10MB"}
+    ndp = {"name": "NDP", "transport": "ndp", "queue": "ndp"}
+    given = {
+        "topology": {"kind": "rack", "hosts": 4, "link": {"rate": "100Gbps"}},
+        "workload": [{"arrivals": training}],
+        "scheme": [ndp],
+        "fault": [{"kind": "rank-delay", "rank": 2, "by": "4ms", "at": ["never", "0us"]}],
+        "run": {"seeds": 1},
+    }
+    took: dict[tuple[int, object], float] = {}
+    said: dict[tuple[int, object], str] = {}
+    for chunks in (1, 8):
+        training["chunks"] = chunks
+        results = packetloom.run(given, tmp_path / str(chunks), progress=False)
+        late = {row.case_id: row.parameters["fault.at"] for row in results.rows()}
+        said |= {(chunks, row.parameters["fault.at"]): " ".join(row.warnings) for row in results.rows()}
+        rows = results.to_polars("iterations").select("case_id", "jct_ns").rows()
+        took |= {(chunks, late[case]): jct_ns / 1e6 for case, jct_ns in rows}
+    # Six steps of 2.5 MB at 100 Gb/s for each of four layers.
+    assert 4.8 < took[1, "never"] < 5.5
+    assert took[1, "0us"] > 4 + 2 * took[1, "never"]
+    assert took[8, "0us"] < 4 + 1.3 * took[8, "never"]
+    held_up = "of 4 ring operations a rank was late, and messages of several steps went side by side"
+    assert [place for place, text in said.items() if held_up in text] == [(1, "0us")]
 
 
 def test_there_are_twenty() -> None:

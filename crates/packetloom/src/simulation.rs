@@ -2,6 +2,7 @@
 
 mod alone;
 mod bare;
+mod bursts;
 mod checks;
 mod critical;
 mod demand;

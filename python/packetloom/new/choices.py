@@ -113,7 +113,7 @@ def from_folder(flag: str, name: str, folder: Path) -> str:
 
 JOBS: dict[str, tuple[str, dict[str, Any]]] = {
     "training": (
-        "two steps of training on 16 accelerators: tensor, data and pipeline parallel",
+        "two steps of training on 16 accelerators: tensor, data and pipeline parallel, messages in eight pieces",
         {
             "kind": "training",
             "tensor": 2,
@@ -125,6 +125,7 @@ JOBS: dict[str, tuple[str, dict[str, Any]]] = {
             "activations": "2MB",
             "gradients": "10MB",
             "repeat": 2,
+            "chunks": 8,
         },
     ),
     "moe": (

@@ -1,6 +1,7 @@
 //! What came of jobs: their repetitions, and the collective operations in them.
 
 use super::Outcome;
+use super::bursts::bursts;
 use super::critical::{self, Bound, Carried, Facts, Paths};
 use super::rank_faults::{counted, told};
 use super::stragglers::{RankRow, ranks};
@@ -35,6 +36,7 @@ impl Outcome {
         self.ranks = ranks(jobs, spans);
         self.iterations = iterations(jobs, spans, &self.ranks, &self.topology);
         self.warnings.extend(told(jobs));
+        self.warnings.extend(bursts(jobs, &self.jobs, &self.flows));
         if let Some(paths) = paths {
             self.add_paths(jobs, spans, paths, wholes, keeps_operations);
         }

@@ -85,7 +85,8 @@ pub const PLACEMENT_PARAMS: &[Param] = &[
     param! {
         "chunks" = "1": Kind::Count(1),
         "The number of pieces, one after the other, of each part: a rank passes on one piece while it receives \
-              the next. At most two are between two ranks at once.",
+              the next. At most two are between two ranks at once. With 1, a rank that is late sends all steps of a \
+              ring that it can at once, side by side, and such a ring may take three times as long.",
         "NCCL"; acts &[COLLECTIVE, library::PLAIN]
     },
     param! {
