@@ -18,6 +18,7 @@ from packetloom.report.compare import print_along, times_said
 from packetloom.report.figures import chart
 from packetloom.report.grid_costs import along, axes_meant, axis_name, point_of, scheme_of
 from packetloom.report.measures import STALLED, UNFINISHED, Condition, Measure, Question, Stopped, question_of
+from packetloom.report.panels import Curve, Dots
 from packetloom.report.plots import save_figure
 from packetloom.report.ranking import Answer
 from packetloom.report.report import report_page
@@ -489,6 +490,25 @@ def test_a_figure_of_what_values_cost_shows_every_other_condition(tmp_path: Path
     with pytest.raises(PacketloomError, match=r"2 panels; choose one by where=: load 0.3; load 0.7"):
         packetloom.plot("along", results)
     assert packetloom.plot("along", results, where="load 0.7").get_title() == "load 0.7"
+
+
+def test_no_two_series_of_a_figure_of_an_axis_look_alike(tmp_path: Path) -> None:
+    """NDP, as it looks elsewhere, had the colour and the marker of DCTCP's third buffer."""
+    buffers = ["50KB", "225KB", "1MB"]
+    schemes = [
+        {"name": name, "transport": name.lower(), "queue": {"kind": queue, "capacity": buffers}}
+        for name, queue in (("DCTCP", "ecn"), ("TCP", "drop-tail"))
+    ]
+    schemes.append({"name": "NDP", "transport": "ndp", "queue": "ndp"})
+    incast = {
+        "sizes": {"kind": "constant", "size": "30KB"},
+        "arrivals": "at-once",
+        "pattern": {"kind": "incast", "receiver": 0, "fan_in": [2, 4]},
+    }
+    results = campaign(tmp_path / "incast", workload=[incast], scheme=schemes, run={"flows": 4, "seeds": 1})
+    (panel,) = chart("along", results).panels_at({"axis": "senders"})
+    looks = [mark.look for mark in panel.marks if isinstance(mark, Curve | Dots)]
+    assert len(looks) == 7 == len(set(looks))
 
 
 def test_a_figure_says_what_it_does_not_show(tmp_path: Path) -> None:

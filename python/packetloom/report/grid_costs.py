@@ -267,12 +267,16 @@ def table_along(found: Along, measure: Measure) -> Iterator[list[str]]:
 
 
 def looks_along(found: Along, looks: dict[str, Style]) -> dict[str, Style]:
-    """How each scheme looks: as elsewhere, where it is called the same there, or the first of its kind."""
+    """How each scheme looks: as the first series elsewhere that is of it, and of its values on other axes; none as
+    another does."""
     shown: dict[str, Style] = {}
-    for place, here in enumerate(found.answer.question.conditions):
-        scheme = scheme_of(here)
-        kin = [look for name, look in looks.items() if name == scheme or name.startswith(f"{scheme}, ")]
-        shown.setdefault(scheme, kin[0] if kin else style_at(place))
+    for place, scheme in enumerate(dict.fromkeys(map(scheme_of, found.answer.question.conditions))):
+        parts = set(scheme.split(", "))
+        kin = [look for name, look in looks.items() if name == scheme or parts <= set(name.split(", "))]
+        look = kin[0] if kin else style_at(place)
+        while look in shown.values():
+            look = replace(look, marker=look.marker + 1, dash=look.dash + 1)
+        shown[scheme] = look
     return shown
 
 
