@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -350,6 +351,7 @@ class TestWithOptuna:
         assert "better" in said.out
         assert "--set 'scheme.DCTCP.queue.mark_above=" in said.out
         assert "points 1 to 4 of 4" in said.err
+        assert re.match(r"cost in all: about .* of processor time", said.err), "before a person waits"
         assert json.loads(found.read_text())["judged"][0]["verdict"] == "better"
 
     def test_a_point_that_is_not_better_is_not_recommended(

@@ -13,7 +13,7 @@ from packetloom.scenario.override_texts import Overrides, texts
 from packetloom.scenario.plan import ScenarioSource
 from packetloom.tuning import outcome, record
 from packetloom.tuning.goal import Goal, goal_of
-from packetloom.tuning.loop import Running, Tuner, held_out_folder
+from packetloom.tuning.loop import OWN, Running, Tuner, held_out_folder
 from packetloom.tuning.outcome import Tuning
 from packetloom.tuning.ranges import parse_all
 from packetloom.tuning.rounds import Rounds
@@ -105,6 +105,9 @@ def run_tuning(
     now = record.about(space, goal, seed=sampler_seed, together=together, optuna=sampler.version)
     written = record.open_record(folder, now)
     tuner = Tuner(space, goal, folder, running, rounds)
+    cases = space.cases(OWN)
+    seeds_of_a_point = len({seed for *_, seed in cases})
+    rounds.foretell(list(cases.values()), 1 + trials + 2 * held_out / seeds_of_a_point, running.workers)
     points = tuner.tune(sampler, written, trials=trials, together=together)
     best = outcome.best_of(points)
     judged: tuple[outcome.Judged, ...] = ()

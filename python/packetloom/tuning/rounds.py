@@ -6,7 +6,9 @@ import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, TextIO
 
-from packetloom.campaign.progress import LOG_PERIOD_S, SilentReporter, Snapshot
+from packetloom import _core
+from packetloom.campaign.forecast import forecast
+from packetloom.campaign.progress import LOG_PERIOD_S, SilentReporter, Snapshot, duration_text
 from packetloom.common.quantities import in_percent
 
 if TYPE_CHECKING:
@@ -20,6 +22,17 @@ class Rounds(SilentReporter):
         self._stream = stream
         self._what = ""
         self._told_at = time.monotonic()
+
+    def foretell(self, own: Sequence[_core.Case], times: float, workers: int | None) -> None:
+        """What all of it will cost, at what these cases do, so many times over."""
+        if self._stream is None:
+            return
+        cost = forecast(own, workers)
+        all_s, wall_s = times * cost.cpu_s, times * cost.cpu_s / cost.workers
+        cores = f", {duration_text(wall_s)} on {cost.workers} cores" if cost.workers > 1 else ""
+        least = "at least" if cost.unknown else "about"
+        rest = "if each point costs what the scenario's own values do"
+        self._say(f"cost in all: {least} {duration_text(all_s)} of processor time{cores}, {rest}")
 
     def begin(self, what: str) -> None:
         """A round begins."""
