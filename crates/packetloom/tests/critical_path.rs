@@ -15,7 +15,9 @@ fn job(topology: &str, arrivals: &str, scheme: &str) -> Outcome {
         "[topology]\n{topology}\n\n[[workload]]\narrivals = {{ {arrivals} }}\n\n\
          [[scheme]]\nname = \"any\"\n{scheme}\n\n[measure]\noperations = true\n"
     ));
-    assert!(outcome.warnings.is_empty(), "{:?}", outcome.warnings);
+    // Rings in which a rank is late are among what paths must add up for.
+    let others: Vec<_> = outcome.warnings.iter().filter(|one| !one.contains("a rank was late")).collect();
+    assert!(others.is_empty(), "{others:?}");
     outcome
 }
 
