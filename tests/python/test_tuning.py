@@ -234,10 +234,12 @@ def test_mistakes_are_messages(
     assert not (tmp_path / "out").exists()
 
 
-def command(folder: Path, monkeypatch: pytest.MonkeyPatch, *options: str) -> object:
+def command(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, *options: str, document: dict[str, Any] | None = None
+) -> object:
     """`packetloom tune` in a folder, and how it ends."""
     scenario = folder / "incast.json"
-    scenario.write_text(json.dumps(incast()))
+    scenario.write_text(json.dumps(document or incast()))
     monkeypatch.setattr(sys, "argv", ["packetloom", "tune", str(scenario), "-o", str(folder / "out"), *options])
     with pytest.raises(SystemExit) as stopped:
         main()
@@ -254,6 +256,27 @@ def test_the_command_writes_a_page(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert "run.alike" in held_out
     assert "One key varied" in mattered
     assert mattered.count("<tr") == 5  # a head, and each point
+
+
+def test_the_best_point_of_runs_that_drift_is_warned_of(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, optuna: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    overloaded = incast()
+    overloaded["workload"][0]["arrivals"]["rate_per_second"] = 12_000
+    overloaded["run"]["flows"] = 1_000
+    asked = [
+        "--vary",
+        f"{MARK}=3KB..200KB:log",
+        "--minimise",
+        "flows.slowdown.mean",
+        "--trials",
+        "2",
+        "--held-out",
+        "2",
+    ]
+    assert not command(tmp_path, monkeypatch, *asked, document=overloaded)
+    assert "warning: Not steady: under DCTCP" in capsys.readouterr().err
+    assert "Not steady: under DCTCP" in (tmp_path / "out" / "tuning.html").read_text()
 
 
 @pytest.fixture

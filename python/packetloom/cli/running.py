@@ -252,7 +252,7 @@ def tune(
     It needs Optuna: pip install 'optuna>=4'. If it is stopped or killed, the same command resumes it.
     """
     from packetloom.common.files import write_json
-    from packetloom.report.tuned import tuning_page
+    from packetloom.report.tuned import drift, tuning_page
     from packetloom.store.targets import check_target
     from packetloom.tuning.api import run_tuning
     from packetloom.tuning.goal import goal_of
@@ -281,6 +281,8 @@ def tune(
             held_out=held_out,
             sampler_seed=sampler_seed,
         )
+    if drifts := drift(found):
+        print(f"warning: {drifts}", file=sys.stderr)
     print_tuning(found, space.dimensions)
     page = folder / "tuning.html"
     tuning_page(found, space.dimensions, space.plan.name).write(page)

@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from packetloom.common.quantities import in_percent
+from packetloom.report.drift_words import warning
 from packetloom.report.html import Cell, Page
+from packetloom.report.measures import question_of
 from packetloom.report.panels import Curve, Dots, Panel, panel_json
 from packetloom.stats.curves import style_at
+from packetloom.store.results import Results
 from packetloom.tuning.outcome import Judged, Tuning
 from packetloom.tuning.ranges import Dimension
 from packetloom.tuning.sampler import FEWEST
@@ -21,10 +24,19 @@ LIMITS = (
 )
 
 
+def drift(found: Tuning) -> str:
+    """Which held-out runs drift, so that what is best for them need not be for longer ones; empty if none does."""
+    if found.held_out is None:
+        return ""
+    question = question_of(Results(found.held_out))
+    return warning(question) if question else ""
+
+
 def tuning_page(found: Tuning, dimensions: Sequence[Dimension], name: str) -> Page:
     """The page of what was found."""
     page = Page(f"{name}: tuned for {found.goal}")
-    page.list(refused(found))
+    drifts = drift(found)
+    page.list([*([drifts] if drifts else []), *refused(found)])
     page.heading("The best point on held-out seeds")
     if found.best is None:
         page.text("No point was allowed: widen the ranges, or ask for less with --require.")

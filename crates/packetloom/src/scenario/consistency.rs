@@ -92,7 +92,14 @@ pub(super) fn warnings(scenario: &Scenario, registry: &Registry) -> Vec<String> 
         if let (Some(stop), Some(duration)) = (run.optional_time("max_time"), run.optional_time("duration"))
             && stop <= duration
         {
-            warn("run.max_time", format!("{stop} ends the run before the duration of {duration} does"));
+            let message = if stop < duration {
+                format!("{stop} ends the run before the duration of {duration} does")
+            } else {
+                format!(
+                    "{stop} ends the run with its duration, and flows that are under way then do not finish"
+                )
+            };
+            warn("run.max_time", message);
         }
     }
     let workloads: Vec<&Values> = scenario.workloads.iter().flatten().map(|variant| &variant.value).collect();

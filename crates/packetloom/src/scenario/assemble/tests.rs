@@ -274,6 +274,13 @@ fn what_is_odd_but_allowed_is_a_warning() {
         warnings("flows = 100", "duration = \"2ms\"\nmax_time = \"1ms\""),
         ["fabric.toml:17: run.max_time: 1ms ends the run before the duration of 2ms does"]
     );
+    assert_eq!(
+        warnings("flows = 100", "duration = \"2ms\"\nmax_time = \"2ms\""),
+        [
+            "fabric.toml:17: run.max_time: 2ms ends the run with its duration, and flows that are under way then do \
+             not finish"
+        ]
+    );
 }
 
 #[test]
