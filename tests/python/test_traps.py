@@ -5,6 +5,7 @@ Add one for each new way to be wrong.
 """
 
 import re
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from io import StringIO
@@ -16,6 +17,7 @@ from rich.console import Console
 
 import packetloom
 from packetloom.campaign.search import Range, Sought
+from packetloom.cli.main import main
 from packetloom.report.compare import Sides, print_comparison
 from packetloom.report.measures import STALLED, UNFINISHED, Condition, Measure, Question, Stopped, question_of
 from packetloom.report.ranking import Answer
@@ -329,11 +331,13 @@ ELSEWHERE = {
         {"name": "Homa", "transport": "homa", "queue": {"kind": "classes", "strict": 8}},
         {"name": "DCTCP", "transport": "dctcp", "queue": {"kind": "ecn", "capacity": "2MB", "mark_above": "300KB"}},
     ],
-    "run": {"flows": 4, "loads": [0.1]},
+    "run": {"flows": 4, "loads": [0.1, 0.2]},
 }
 
 
-def test_constants_of_another_line_rate_are_said(tmp_path: Path) -> None:
+def test_constants_of_another_line_rate_are_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     """A flow alone takes four times what its links need, and DCTCP was called best."""
     slow = r"Homa: scheme.transport: alone on the network, a flow of .* takes 4\.. times"
     with pytest.warns(packetloom.ScenarioWarning, match=slow) as said:
@@ -345,6 +349,10 @@ def test_constants_of_another_line_rate_are_said(tmp_path: Path) -> None:
     told = StringIO()
     print_comparison(Sides.parse(f"{out}:DCTCP", ":Homa"), Console(width=1000, file=told))
     assert re.search(f"warning: {slow}", told.getvalue())
+    monkeypatch.setattr(sys, "argv", ["packetloom", "compare", str(out), "--along", "load"])
+    with pytest.raises(SystemExit):
+        main()
+    assert "warning: Homa: scheme.transport: alone on the network" in capsys.readouterr().out
     here = ["scheme.Homa.transport.blind=47KB", "scheme.Homa.transport.window=47KB"]
     assert not [one for one in packetloom.check(ELSEWHERE, overrides=here).warnings if "alone on the network" in one]
 

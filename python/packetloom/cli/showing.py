@@ -92,9 +92,13 @@ def compare(
     names: dict[str, str] = {}
     if along is not None:
         from packetloom.report.grid_costs import along as values_along
+        from packetloom.scenario.facts import slow_alone_as_stored
         from packetloom.store.results import Results, Snapshot
 
-        rows, lacking = print_along(values_along(Snapshot(Results(a)), along, base), console(), by)
+        results = Results(a)
+        for line in slow_alone_as_stored(results.plan_lines()):
+            console().print(f"warning: {line}", markup=False)
+        rows, lacking = print_along(values_along(Snapshot(results), along, base), console(), by)
     else:
         if base is not None:
             raise PacketloomError("--from goes with --along")
