@@ -294,6 +294,10 @@ def test_a_mistake_is_reported_with_its_line(body: str, line: int, message: str,
             "TimeoutError: more than 10,000,000 steps",
         ),
         ("from .other import x\nclass Broken: pass\n", "line 1: .other can't be imported here"),
+        (
+            "from packetloom.schemes import CongestionControll\nclass Broken: pass\n",
+            "line 1: packetloom.schemes has no 'CongestionControll'; did you mean 'CongestionControl'?",
+        ),
     ],
 )
 def test_a_file_that_is_wrong(text: str, message: str, tmp_path: Path) -> None:

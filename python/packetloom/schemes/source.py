@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from packetloom.common.suggest import meant
 from packetloom.schemes.translate import TranslationError
 
 _IMPORTS = ("packetloom", "math", "numpy", "numba", "typing", "__future__")
@@ -125,6 +126,8 @@ def _modules(tree: ast.Module) -> dict[str, str]:
                 if alias.name == "*" and module.partition(".")[0] in ("numpy", "numba"):
                     raise TranslationError(node.lineno, f"write import {module}, and use what is needed of it by name")
                 _check_path(node, f"{module}.{alias.name}", f"{module}.{alias.name}")
+                if module == _OURS:
+                    _check_ours(node, alias.name)
     return modules
 
 
@@ -134,6 +137,14 @@ def _foreign(tree: ast.Module) -> Iterator[ast.alias]:
         if isinstance(node, ast.ImportFrom) and (node.module or "").partition(".")[0] == "packetloom":
             of_schemes = node.module == _OURS
             yield from (one for one in node.names if not of_schemes and f"{node.module}.{one.name}" != _OURS)
+
+
+def _check_ours(node: ast.stmt, name: str) -> None:
+    """Refuses a name that there is not, with those that there are."""
+    from packetloom import schemes
+
+    if name != "*" and not hasattr(schemes, name):
+        raise TranslationError(node.lineno, f"{_OURS} has no {name!r}; {meant(name, schemes.__all__)}")
 
 
 def _check_import(node: ast.stmt, name: str) -> None:
