@@ -9,12 +9,13 @@ from typing import get_args
 
 import pytest
 
+import packetloom
 from conftest import SCENARIO
 from packetloom import reproduce
 from packetloom.cli.main import main
 from packetloom.common.build import this_build
 from packetloom.errors import PacketloomError
-from packetloom.report.panels import Panel
+from packetloom.report.panels import Panel, panel_json
 from packetloom.reproduce import (
     PAPERS,
     Experiment,
@@ -27,9 +28,11 @@ from packetloom.reproduce import (
     find_paper,
     fingerprints,
     reproduce_paper,
+    sync_or_not,
     tables,
 )
 from packetloom.reproduce.claims import Claim, Measured, NotComparable, judge, value_of, with_numbers
+from packetloom.reproduce.sync_or_not.figures import imperfect
 from packetloom.reproduce.tables import (
     BEGIN,
     END,
@@ -135,6 +138,16 @@ def test_a_page_says_which_of_its_experiments_are_not_steady(tmp_path: Path, mon
 def test_one_figure_runs_and_judges_only_what_it_shows(tmp_path: Path) -> None:
     findings = reproduce_paper("toy", "2", "quick", None, tmp_path / "out")
     assert [finding.claim.id for finding in findings] == ["T1"]
+
+
+def test_clocks_are_drawn_from_one_seed_too(tmp_path: Path) -> None:
+    """`quick` has one, which gives no interval."""
+    scenario = Path(sync_or_not.__file__).parent / "scenarios" / "imperfect.toml"
+    few = ["run.duration=6ms", "run.warm_up=1ms", "run.seeds=1"]
+    results = packetloom.run(scenario, tmp_path / "out", overrides=few, progress=False)
+    panels = imperfect({"imperfect": results})
+    assert [len(panel.marks) for panel in panels] == [4, 4]
+    assert all("low" not in mark for panel in panels for mark in panel_json(panel)["marks"])
 
 
 def test_unknown_figure_and_missing_scenario(tmp_path: Path) -> None:

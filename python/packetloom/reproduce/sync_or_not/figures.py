@@ -105,9 +105,11 @@ def imperfect(runs: Runs) -> list[Panel]:
             scale = 1e3 if unit == "us" else 1.0
             x = [max(error_us, 0.1) for error_us, _ in syn]
             for nth, (label, found) in enumerate((("SYN", [one for _, one in syn]), ("ASY", [asy] * len(x)))):
-                y, low, high = (
-                    [end / scale for end in ends]
-                    for ends in zip(*((f.value, f.low, f.high) for f in found), strict=True)
+                y = [one.value / scale for one in found]
+                # One seed has no interval.
+                low, high = (
+                    [None if end is None else end / scale for end in ends]
+                    for ends in ([one.low for one in found], [one.high for one in found])
                 )
                 look = style_at(place + 2 * nth)
                 curves.append(Curve(f"{label}, {away}", look, x, y, low, high, points=label == "SYN"))
