@@ -281,11 +281,12 @@ def tune(
             held_out=held_out,
             sampler_seed=sampler_seed,
         )
-    if drifts := drift(found):
+    drifts = drift(found)
+    if drifts:
         print(f"warning: {drifts}", file=sys.stderr)
     print_tuning(found, space.dimensions)
     page = folder / "tuning.html"
-    tuning_page(found, space.dimensions, space.plan.name).write(page)
+    tuning_page(found, space.dimensions, space.plan.name, drifts).write(page)
     if json_file:
         write_json(json_file, found.to_dict(), "what was found")
     print(f"\nevery point in {folder}; what was held out: packetloom report {found.held_out or folder}; page: {page}")

@@ -32,10 +32,9 @@ def drift(found: Tuning) -> str:
     return warning(question) if question else ""
 
 
-def tuning_page(found: Tuning, dimensions: Sequence[Dimension], name: str) -> Page:
-    """The page of what was found."""
+def tuning_page(found: Tuning, dimensions: Sequence[Dimension], name: str, drifts: str) -> Page:
+    """The page of what was found; `drifts`: what `drift` says of it."""
     page = Page(f"{name}: tuned for {found.goal}")
-    drifts = drift(found)
     page.list([*([drifts] if drifts else []), *refused(found)])
     page.heading("The best point on held-out seeds")
     if found.best is None:
