@@ -42,9 +42,9 @@ impl Program {
         shapes
     }
 
-    /// Several copies of this program, [`Program::most_copies`] at most, as one, and how many groups span them. Those are the ones shaped as a group of
-    /// `across`, and those that consist of such; the ranks of a copy follow those of the one before. A collective
-    /// operation has the size that it had.
+    /// Several copies of this program, [`Program::most_copies`] at most, as one, and how many groups span them. Those are
+    /// the ones shaped as a group of `across`, and those that consist of such; the ranks of a copy follow those of the
+    /// one before. A collective operation has the size that it had.
     ///
     /// # Errors
     /// Why the copies can't be joined so.

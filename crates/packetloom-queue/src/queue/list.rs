@@ -45,7 +45,7 @@ impl List {
         }
     }
 
-    /// Prefetches the first packet of a list that has one, with what is noted beside it.
+    /// Prefetches the first packet, with what is noted beside it. Of a list without one, what was its last: no harm.
     #[inline]
     pub fn prefetch_first<H: Copy + Default>(&self, packets: &Packets<H>) {
         packets.prefetch_queued(self.first);
