@@ -282,8 +282,7 @@ impl<'a> Assembly<'a> {
             None => router,
         };
         let Some(detours) = &self.detours else { return router };
-        let random = Stream::new(plan.seed, Purpose::Detours, id.into());
-        router.with_detours(detours[id as usize].clone(), random)
+        router.with_detours(detours[id as usize].clone(), id, plan.seed)
     }
 
     /// The shared buffer of a switch, if that is its queue; `back`: its ports that lead back, link by link.

@@ -157,12 +157,13 @@ impl Router {
         }
     }
 
-    /// The same router, but around links that it learns are dead.
-    pub fn with_detours(mut self, detours: Detours, random: Stream) -> Router {
+    /// The router of the `id`-th node, but around links that it learns are dead.
+    pub fn with_detours(mut self, detours: Detours, id: u32, seed: u64) -> Router {
         if let Policy::Table(table) = &mut self.policy {
             table.known = detours.routes();
             table.only = OnlyPorts::default();
         } else {
+            let random = Stream::new(seed, Purpose::Detours, id.into());
             self.policy = Policy::Learning(Box::new(Learning { policy: self.policy, detours, random }));
         }
         self

@@ -4,7 +4,6 @@ use super::{Detours, FlowPorts, Router, hosts_spread, weights};
 use crate::flow::{FlowId, HostId};
 use crate::narrow::exact;
 use crate::packet::Packet;
-use crate::random::{Purpose, Stream};
 use crate::spec::{Value, Values};
 use crate::topology::KnownRates;
 use crate::topology::Topology;
@@ -55,8 +54,7 @@ impl<'t> Tracer<'t> {
         }
         let detours = Detours::of(self.topology, known);
         for ((node, router), detours) in (0..).zip(&mut self.routers).zip(detours) {
-            let random = Stream::new(seed, Purpose::Detours, node);
-            *router = router.take().map(|router| router.with_detours(detours, random));
+            *router = router.take().map(|router| router.with_detours(detours, node, seed));
         }
         self
     }
@@ -66,11 +64,15 @@ impl<'t> Tracer<'t> {
         self.now = now;
     }
 
+    /// A packet of a flow that comes now.
+    fn packet(&self, flow: FlowId, connection: u16, (src, dst): (HostId, HostId)) -> Packet<()> {
+        Packet { flow, path: connection, src, dst, time: self.now, ..Packet::default() }
+    }
+
     /// The links that the packets of a flow from `src` to `dst` cross, where all of them take one path. `connection`: its
     /// [number](ConnectionNumbers). With its hosts exchanged: those of its acknowledgements.
     pub fn path(&mut self, flow: FlowId, connection: u16, src: HostId, dst: HostId) -> Vec<u32> {
-        let packet: Packet<()> =
-            Packet { flow, path: connection, src, dst, time: self.now, ..Packet::default() };
+        let packet = self.packet(flow, connection, (src, dst));
         let mut path = Vec::with_capacity(6);
         let mut node = src;
         while node != dst {
@@ -85,8 +87,7 @@ impl<'t> Tracer<'t> {
     /// The links of all paths from `src` to `dst`, each with the share of the packets that cross it where every
     /// switch spreads them evenly. A host keeps a flow to one of its links, unless it chooses packet by packet.
     pub fn spread(&mut self, flow: FlowId, connection: u16, src: HostId, dst: HostId) -> Vec<(u32, f64)> {
-        let packet: Packet<()> =
-            Packet { flow, path: connection, src, dst, time: self.now, ..Packet::default() };
+        let packet = self.packet(flow, connection, (src, dst));
         let mut shares: Vec<(u32, f64)> = Vec::with_capacity(8);
         // Step by step; paths may differ in length, and what has arrived goes no further.
         let mut reached = BTreeMap::from([(src, 1.0)]);

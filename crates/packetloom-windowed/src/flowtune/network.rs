@@ -8,7 +8,6 @@ use crate::fault::Faults;
 use crate::flow::{FlowId, HostId};
 use crate::narrow::exact;
 use crate::packet::Packet;
-use crate::random::{Purpose, Stream};
 use crate::routing::{self, Detours, Router};
 use crate::spec::Values;
 use crate::topology::KnownRates;
@@ -47,8 +46,7 @@ impl Network {
                 router = router.with_weights(weights[id as usize].clone());
             }
             if let Some(detours) = &detours {
-                let random = Stream::new(seed, Purpose::Detours, id.into());
-                router = router.with_detours(detours[id as usize].clone(), random);
+                router = router.with_detours(detours[id as usize].clone(), id, seed);
             }
             router
         };
