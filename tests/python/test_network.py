@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+import commands
 import packetloom
 from packetloom.errors import ArgumentError, PacketloomError, ScenarioError
 from packetloom.network.network import StalledError
@@ -63,9 +64,32 @@ def test_a_driven_run_has_the_fingerprint_of_the_same_flows_in_a_scenario(tmp_pa
         assert outcome.tables["flows"]["tag"].tolist() == (np.arange(200) * 3).tolist()
     assert runs[0] == runs[1]
     assert len(runs[0]) == 400
-    written = pl.read_parquet(tmp_path / "out" / "flows.parquet")
-    assert written["user"].unique().to_list() == [7]
-    assert (tmp_path / "out" / "ports.parquet").is_file()
+    written = packetloom.Results(tmp_path / "out")
+    assert written.to_polars()["user"].unique().to_list() == [7]
+    assert written.cases["fingerprint"][0].as_py() == fingerprint
+    assert written.ports.num_rows > 0
+
+
+def test_a_driven_run_leaves_a_folder_that_the_commands_read(tmp_path: Path) -> None:
+    folders = [tmp_path / "a", tmp_path / "b"]
+    (tmp_path / "else").mkdir()
+    (tmp_path / "else" / "file").touch()
+    for folder in folders:
+        with packetloom.Network(FABRIC) as network:
+            network.send_many(**traffic(50))
+            while network.run().stopped != "end":
+                pass
+            with pytest.raises(PacketloomError, match="not a results folder"):
+                network.finish(tmp_path / "else")  # which leaves the run as it is
+            network.finish(folder)
+    for arguments in (["report", folder], ["check", folder], ["compare", *folders]):
+        ran = commands.packetloom(*arguments)
+        assert ran.returncode == 0, ran.stderr
+    page = (folder / "report.html").read_text(encoding="utf-8")
+    assert "50 flows on a rack of 8 hosts" in page
+    ran = commands.packetloom("run", folder)
+    assert ran.returncode == 2
+    assert "a program sent its traffic" in ran.stderr
 
 
 def test_answers_start_at_the_time_of_what_they_answer_at_any_host() -> None:

@@ -16,12 +16,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from packetloom import _core
 from packetloom.common import arguments
-from packetloom.common.files import table_of, write_json, write_table
 from packetloom.common.text_files import MOST_SCENARIO_BYTES, read_text
 from packetloom.errors import ArgumentError, InvariantError, PacketloomError
 from packetloom.network.columns import LATEST_PS, PS_PER_NS, picoseconds, whole
 from packetloom.scenario.plain_values import plain
+from packetloom.scenario.plan import Plan
 from packetloom.store.outcome import Outcome
+from packetloom.store.writer import ResultsFolder
 
 FOREVER_PS = 2**64 - 1
 SECTIONS = ("transport", "queue", "routing")
@@ -164,6 +165,7 @@ class Network:
             from packetloom.scenario.overrides import override
 
             text = override(text, format, [f"run.seeds=[{arguments.whole('seed', seed, 0, 2**53)}]"])
+        self._scenario = text, origin, format
         self._core = _core.Network(
             text, origin, format, arguments.flag("audit", audit), arguments.whole("threads", threads, 1, 255)
         )
@@ -327,10 +329,22 @@ class Network:
 
     def finish(self, output: str | Path | None = None) -> Outcome:
         """Ends the run, and gives its outcome. If all messages are over, what they left under way comes to rest; if
-        not, they stay unfinished. The table of flows has the messages' `tag`, `channel` and `user`. Into the folder
-        `output`, if one is given, go all tables as Parquet and the case as `case.json`."""
-        case, is_wanted = self._core.case_json, output is not None
-        folder = arguments.path("output", output) if is_wanted else None
+        not, they stay unfinished. The table of flows has the messages' `tag`, `channel` and `user`. `output` becomes a
+        results folder, which `packetloom.Results`, `packetloom report` and `packetloom compare` read."""
+        if output is None:
+            return self._finish()
+        case = _core.Case.from_json(self._core.case_json)
+        text, origin, format = self._scenario
+        plan = Plan(text, format, origin, (), (case,), (), is_driven=True)
+        # What is wrong with the folder is said while the run can still be finished elsewhere.
+        with ResultsFolder(arguments.path("output", output), plan, keep_older=True, verify=False) as folder:
+            outcome = self._finish()
+            folder.add(case, outcome)
+            folder.settle()
+            folder.write_index()
+        return outcome
+
+    def _finish(self) -> Outcome:
         core, labels = self._core.finish()
         if core.violation is not None:
             raise InvariantError(core.violation)
@@ -338,10 +352,7 @@ class Network:
         flows = dict(outcome.tables["flows"])
         ids = flows["flow_id"]
         flows |= {name: values[ids] for name, values in labels.items()}
-        outcome = replace(outcome, tables={**outcome.tables, "flows": flows})
-        if folder is not None:
-            _write(folder, outcome, case)
-        return outcome
+        return replace(outcome, tables={**outcome.tables, "flows": flows})
 
     def close(self) -> None:
         """Closes the network without an outcome; so does the end of a `with`."""
@@ -378,15 +389,3 @@ def _until(until_ns: float) -> int:
     if until_ns == math.inf:
         return FOREVER_PS
     return int(picoseconds("until_ns", min(until_ns, (LATEST_PS - 2**12) / PS_PER_NS), 1)[0])
-
-
-def _write(folder: Path, outcome: Outcome, case: str) -> None:
-    folder.mkdir(parents=True, exist_ok=True)
-    for name, columns in outcome.tables.items():
-        if columns:
-            write_table(folder / f"{name}.parquet", table_of(columns))
-    counters = dict(outcome.counters)
-    described = {"case": json.loads(case), "counters": counters, "fingerprint": outcome.fingerprint}
-    write_json(
-        folder / "case.json", described | {"version": outcome.version, "warnings": list(outcome.warnings)}, "case"
-    )

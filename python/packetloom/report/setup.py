@@ -68,8 +68,8 @@ def _workload(workloads: Sequence[Keys]) -> str:
 
 
 def _first(workloads: Sequence[Keys]) -> Keys:
-    """The first that is no background."""
-    return next((one for one in workloads if not one.get("background")), workloads[0])
+    """The first that is no background; nothing where a program sent all traffic."""
+    return next((one for one in workloads if not one.get("background")), workloads[0] if workloads else {})
 
 
 def _is_job(workload: Keys) -> bool:

@@ -101,6 +101,8 @@ class Plan:
     precision: Precision | None = None
     alike: float = ALIKE
     """Schemes that differ by less than this fraction are called alike."""
+    is_driven: bool = False
+    """Whether a program sends the traffic, so that it alone can repeat the run."""
 
     @property
     def name(self) -> str:

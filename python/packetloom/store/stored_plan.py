@@ -89,6 +89,11 @@ def stored_plan(folder: Path, overrides: Sequence[str] = ()) -> Plan:
     A list of cases that is damaged is made again from the scenario.
     """
     marker = read_marker(folder)
+    if is_driven(folder):
+        raise PacketloomError(
+            f"{folder}: a program sent its traffic (packetloom.Network), and the folder does not hold that: "
+            "run the program again"
+        )
     text = stored_scenario(folder, marker)
     schemes.restore(folder)
     format: Literal["toml", "json"] = "json" if marker["scenario"].endswith(".json") else "toml"
@@ -103,6 +108,11 @@ def stored_plan(folder: Path, overrides: Sequence[str] = ()) -> Plan:
     precision = Precision(**stored) if stored else None
     alike = marker.get("alike", ALIKE)
     return Plan(text, format, marker["origin"], tuple(marker["set"]), cases, (), precision, alike)
+
+
+def is_driven(folder: Path) -> bool:
+    """Whether a program sent the traffic of these results, which the folder does not hold."""
+    return bool(read_marker(folder).get("driven"))
 
 
 def stored_scenario(folder: Path, marker: Mapping[str, Any]) -> str:

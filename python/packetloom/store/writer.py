@@ -164,6 +164,7 @@ class ResultsFolder:
             "set": list(plan.overrides),
             "precision": plan.precision and asdict(plan.precision),
             "alike": plan.alike,
+            "driven": plan.is_driven,
             "started": datetime.now(UTC).isoformat(timespec="seconds"),
         }
         listed = "".join(json.dumps(line) + "\n" for line in self._lines)
