@@ -374,8 +374,11 @@ class TestWithOptuna:
         assert "better" in said.out
         assert "--set 'scheme.DCTCP.queue.mark_above=" in said.out
         assert "points 1 to 4 of 4" in said.err
-        assert re.match(r"cost in all: about .* of processor time", said.err), "before a person waits"
+        # The scenario's own values and four points with two seeds each, and two points with three.
+        assert re.match(r"cost of the 16 cases to run: about .* of processor time", said.err), "before a person waits"
         assert json.loads(found.read_text())["judged"][0]["verdict"] == "better"
+        assert command(tmp_path, monkeypatch, *options) in (0, None)
+        assert "cost of" not in capsys.readouterr().err, "all of it is there"
 
     def test_a_point_that_is_not_better_is_not_recommended(
         self, tmp_path: Path, capsys: pytest.CaptureFixture[str]

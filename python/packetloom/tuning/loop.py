@@ -8,9 +8,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from packetloom import _core
+from packetloom.campaign.cache import open_cache
 from packetloom.campaign.runner import run_plan
+from packetloom.common.build import this_build
 from packetloom.errors import PacketloomError, ScenarioError
 from packetloom.scenario.plan import Plan
+from packetloom.store.case_rows import FLOWS, read_rows
 from packetloom.store.results import Results
 from packetloom.tuning import goal as goals
 from packetloom.tuning.goal import Goal, Measured
@@ -64,9 +67,7 @@ class Tuner:
 
     def tune(self, sampler: Sampler, record: Record, *, trials: int, together: int) -> list[Point]:
         """Every point that was tried, in the order in which they were proposed."""
-        self._read(OWN)
-        for one in record.points:
-            self._read(one)
+        self.read(record)
         self._run("the scenario's own values" if not record.points else "what was begun")
         own = self._own()
         is_ratio = goals.is_ratio(_values(own))
@@ -82,6 +83,25 @@ class Tuner:
                 sampler.tell(trial, point.loss, point.violation)
             self.rounds.best(points, is_ratio=is_ratio)
         return points
+
+    def read(self, record: Record) -> None:
+        """Works out the cases of the scenario's own values, and of the points proposed so far."""
+        for one in (OWN, *record.points):
+            if one not in self.cases and one not in self.refusals:
+                self._read(one)
+
+    def cases_left(self, record: Record, *, trials: int, held_out: int) -> int:
+        """How many cases are yet to be computed: of points that are not proposed yet, and of seeds held out, all."""
+        there = _finished(self.folder, self.running)
+        own = self.cases[OWN]
+        of_points = {case.id for cases in self.cases.values() for case in cases.values()}
+        new = max(0, trials - len(record.points)) * len(own)
+        seeds = len({seed for *_, seed in own})
+        of_held_out = 2 * held_out * len(own) // seeds
+        judged = max((len(_finished(one, self.running)) for one in self.folder.glob("held-out-*")), default=0)
+        if cache := open_cache():
+            there |= cache.ids()
+        return len(of_points - there) + new + max(0, of_held_out - judged)
 
     def point(self, settings: Settings, own: Mapping[Sample, Measured]) -> Point:
         """What came of a point."""
@@ -147,6 +167,14 @@ class Tuner:
             keep_older=running.keep_older,
             verify=is_first,
         )
+
+
+def _finished(folder: Path, running: Running) -> set[str]:
+    """The cases of a folder that are not computed again."""
+    if not (folder / FLOWS).is_dir():
+        return set()
+    here = this_build().digest
+    return {row.case_id for row in read_rows(folder)[0] if running.keep_older or row.build == here}
 
 
 def held_out_folder(folder: Path, best: Settings, seeds: Sequence[int]) -> Path:

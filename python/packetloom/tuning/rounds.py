@@ -23,16 +23,16 @@ class Rounds(SilentReporter):
         self._what = ""
         self._told_at = time.monotonic()
 
-    def foretell(self, own: Sequence[_core.Case], times: float, workers: int | None) -> None:
-        """What all of it will cost, at what these cases do, so many times over."""
-        if self._stream is None:
+    def foretell(self, own: Sequence[_core.Case], left: int, workers: int | None) -> None:
+        """What so many cases will cost that are left, at what these do."""
+        if self._stream is None or not left:
             return
-        cost = forecast(own, workers)
+        cost, times = forecast(own, workers), left / len(own)
         all_s, wall_s = times * cost.cpu_s, times * cost.cpu_s / cost.workers
         cores = f", {duration_text(wall_s)} on {cost.workers} cores" if cost.workers > 1 else ""
         least = "at least" if cost.unknown else "about"
         rest = "if each point costs what the scenario's own values do"
-        self._say(f"cost in all: {least} {duration_text(all_s)} of processor time{cores}, {rest}")
+        self._say(f"cost of the {left} cases to run: {least} {duration_text(all_s)} of processor time{cores}, {rest}")
 
     def begin(self, what: str) -> None:
         """A round begins."""
