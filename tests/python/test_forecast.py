@@ -31,6 +31,18 @@ POISSON = {"sizes": "web-search"}
 ALL_REDUCE = {"arrivals": {"kind": "collective", "operation": "all-reduce", "size": "8MB", "repeat": 3}}
 ALL_TO_ALL = {"arrivals": {"kind": "collective", "operation": "all-to-all", "size": "16MB"}}
 CLOSED = {"sizes": {"kind": "constant", "size": "300KB"}, "arrivals": "closed"}
+SERVING = {
+    "arrivals": {
+        "kind": "serving",
+        "requests": 600,
+        "rate_per_second": 2000,
+        "prompt": {"kind": "lognormal", "median": 100, "sigma": 0.8, "most": 1000},
+        "answer": {"kind": "lognormal", "median": 20, "sigma": 0.8, "most": 200},
+        "model": {"layers": 4, "kv_heads": 4, "head_size": 32},
+        "prefill": {"instances": 8, "tensor": 1, "base": "1ms", "per_token": "6us"},
+        "decode": {"instances": 4, "tensor": 2, "memory": "40GB", "base": "1ms"},
+    }
+}
 
 
 def scenario(workload: dict[str, Any], *schemes: dict[str, Any], **run: Any) -> dict[str, Any]:
@@ -203,8 +215,9 @@ def test_counts_as_people_say_them() -> None:
         (POISSON, {}, {"loads": [0.5], "flows": 2000}),
         (POISSON, {"series_interval": "20us"}, {"loads": [0.3, 0.7], "flows": 400}),
         (ALL_REDUCE, {"operations": True}, {}),
+        (SERVING, {}, {}),
     ],
-    ids=["flows", "samples", "operations"],
+    ids=["flows", "samples", "operations", "requests"],
 )
 def test_disk_is_foreseen_by_what_is_recorded(
     workload: dict[str, Any], measure: dict[str, Any], run: dict[str, Any], tmp_path: Path

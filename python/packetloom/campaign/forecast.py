@@ -214,7 +214,9 @@ def _by_one_trial(cases: Sequence[_core.Case]) -> list[tuple[_core.Case, Expecte
         if (cost := trial.cost_of(case)) is not None:
             slower = _load(tried) / _load(case) if _load(case) else 1.0
             port_s = slower * cost.simulated_s * cost.ports
-            found.append((case, Expected(cost.flows, cost.packet_hops, cost.cpu_s, port_s, cost.operations)))
+            found.append(
+                (case, Expected(cost.flows, cost.packet_hops, cost.cpu_s, port_s, cost.ports, cost.operations))
+            )
     return found
 
 

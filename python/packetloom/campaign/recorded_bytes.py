@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from packetloom import _core
 
 PS_PER_S = 1e12
+SERVING = "serving"
 FOLDER_DISK_BYTES = 12e3
 """The scenario, the marker, and the tables of cases without a row."""
 CASE_DISK_BYTES = 30e3
@@ -23,6 +24,11 @@ OPERATIONS_DISK_BYTES = 54e3
 FLOW_DISK_BYTES = 50.0
 MESSAGE_DISK_BYTES = 10.0
 """A row of a flow of random size and start, and of a job's message, which is like the last one."""
+PORT_DISK_BYTES = 30.0
+"""A row of a port that carries something: 28 to 34 on networks of 256 to 1,152 ports."""
+REQUESTS_DISK_BYTES = 14e3
+REQUEST_DISK_BYTES = 95.0
+"""The file of requests to a language model, and a row of it: 20 to 1,000 requests take 15 to 109 kB."""
 OPERATION_DISK_BYTES = 260.0
 """Of an operation of a rank in all the tables that have it."""
 SAMPLE_DISK_BYTES = 2.4
@@ -47,6 +53,7 @@ class Expected:
     cpu_s: float
     port_s: float = 0.0
     """Its own time, in seconds, times its ports."""
+    ports: float = 0.0
     operations: float = 0.0
     """Of all ranks of jobs, in all repetitions."""
     memory_bytes: float = 0.0
@@ -69,7 +76,11 @@ def recorded_of(case: _core.Case, expected: Expected) -> Recorded:
     interval = text["measure"]["series_interval"]
     samples = PS_PER_S * expected.port_s / interval["ps"] if interval else 0.0
     disk = CASE_DISK_BYTES + expected.flows * (MESSAGE_DISK_BYTES if has_jobs else FLOW_DISK_BYTES)
-    disk += samples * SAMPLE_DISK_BYTES
+    disk += samples * SAMPLE_DISK_BYTES + expected.ports * PORT_DISK_BYTES
+    served = [source["arrivals"] for source in text["workloads"] if source["arrivals"]["kind"] == SERVING]
+    # Of a trace that is taken whole, a request is a flow or some.
+    asked = [one["requests"] or expected.flows for one in served]
+    disk += sum(REQUESTS_DISK_BYTES + count * REQUEST_DISK_BYTES for count in asked)
     if has_jobs:
         disk += JOBS_DISK_BYTES
         if text["measure"]["operations"]:
