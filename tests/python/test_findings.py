@@ -410,6 +410,14 @@ def test_a_job_of_several_operations_is_about_its_repetition(tmp_path: Path) -> 
     names = ["iteration-time", "jct-ratio", "exposed-communication", "operation-time", "bus-bandwidth"]
     assert (asked.kind, [one.name for one in asked.measures]) == ("jobs", names)
     assert asked.lead.unit == "ns"
+    several = packetloom.run(scenario, tmp_path / "several", overrides=["workload.0.arrivals.repeat=3"], progress=False)
+    asked = question_of(several)
+    assert asked is not None
+    assert [one.name for one in asked.measures] == [names[0], "time-between-ends", *names[1:]]
+    repetitions = several.to_polars("iterations")
+    ends = repetitions["start_ns"] + repetitions["jct_ns"]
+    (pace,) = asked.measures[1].values.values()
+    assert pace == {1: pytest.approx((ends[2] - ends[0]) / 2)}
 
 
 OVERSUBSCRIBED = {

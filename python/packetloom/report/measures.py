@@ -23,7 +23,7 @@ from packetloom.common.confidence import half_interval
 from packetloom.common.quantities import FAN_IN, axis_text
 from packetloom.errors import PacketloomError
 from packetloom.scenario.plan import ALIKE, Parameter
-from packetloom.stats.collectives import Kind, bus_gbps, exposed_ns, operations_of
+from packetloom.stats.collectives import Kind, between_ends_ns, bus_gbps, exposed_ns, operations_of
 from packetloom.stats.curves import SomeResults, all_seed_values, as_list, renaming
 from packetloom.stats.interference import factor
 from packetloom.stats.serving import network_share, percentile_of
@@ -390,6 +390,9 @@ def _jobs(several: Sequence[Results]) -> Iterator[Measure]:
     if _are_programs(several):
         times = _job_means(several, "iterations", lambda own: _mean_of(own["jct_ns"]))
         yield Measure("iteration-time", "time of a repetition", "repetition", "ns", times)
+        if paces := _job_means(several, "iterations", _pace_ns):
+            title = "time from one repetition's end to the next"
+            yield Measure("time-between-ends", title, "one ends every", "ns", paces)
         ratios = _job_means(several, "iterations", lambda own: _mean_of(own["jct_ratio"]))
         yield Measure("jct-ratio", "time over the roofline", "over the roofline", "ratio", ratios)
         exposed = _job_means(several, "iterations", lambda own: _mean_of(exposed_ns(own)))
@@ -452,6 +455,12 @@ def _mean_of(values: pl.Series) -> float:
     """The mean of what there is, as of the repetitions that were done."""
     known = values.drop_nans()
     return float(known.to_numpy().mean()) if len(known) else math.nan
+
+
+def _pace_ns(iterations: pl.DataFrame) -> float:
+    """What lies between the ends of two repetitions: the mean over jobs that have several."""
+    own = pl.Series([between_ends_ns(job) for _, job in iterations.group_by("source", maintain_order=True)])
+    return _mean_of(own)
 
 
 def _are_programs(several: Sequence[Results]) -> bool:

@@ -42,3 +42,12 @@ def exposed_ns(iterations: pl.DataFrame) -> pl.Series:
     """Of each repetition that was done, its time beyond what its busiest rank computes."""
     done = iterations.filter(pl.col("jct_ns").is_not_nan())
     return (done["jct_ns"] - done["compute_ns"]).clip(lower_bound=0.0)
+
+
+def between_ends_ns(iterations: pl.DataFrame) -> float:
+    """What lies between the ends of two repetitions of a job on average; not a number where fewer than two ended.
+
+    Ranks begin a repetition while others end the last one: a job is as fast as this says, whatever each one takes.
+    """
+    ends = (iterations["start_ns"] + iterations["jct_ns"]).drop_nans().to_numpy()
+    return float(ends.max() - ends.min()) / (len(ends) - 1) if len(ends) > 1 else math.nan

@@ -6,6 +6,7 @@ the fabric.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
@@ -19,7 +20,7 @@ from packetloom.common.confidence import half_interval
 from packetloom.common.quantities import axis_text, said_within, significant
 from packetloom.report.fitting import print_fitting
 from packetloom.report.waits.tables import labelled
-from packetloom.stats.collectives import Kind, bus_gbps, exposed_ns, operations_of
+from packetloom.stats.collectives import Kind, between_ends_ns, bus_gbps, exposed_ns, operations_of
 from packetloom.stats.curves import SomeResults, as_list
 from packetloom.stats.perftest import SHOWN, perftest
 from packetloom.store.case_rows import CaseRow, varied
@@ -91,7 +92,8 @@ def speeds(results: SomeResults) -> list[Speed]:
             speed.repetitions += own.height
             if done.height:
                 speed.took.append(_mean(done["jct_ns"]))
-                speed.every += _between_ends(done)
+                every = between_ends_ns(done)
+                speed.every += [] if math.isnan(every) else [every]
                 speed.exposed.append(_mean(exposed_ns(own)))
                 ratios = done["jct_ratio"].drop_nans()
                 speed.ratios += [_mean(ratios)] if len(ratios) else []
@@ -103,12 +105,6 @@ def speeds(results: SomeResults) -> list[Speed]:
                 speed.chosen += [one for one in _chosen(operations) if one not in speed.chosen]
     _add_perftests(found, several)
     return list(found.values())
-
-
-def _between_ends(done: pl.DataFrame) -> list[float]:
-    """What lies between the ends of two repetitions on average, where there are several."""
-    ends = (done["start_ns"] + done["jct_ns"]).to_numpy()
-    return [float(ends.max() - ends.min()) / (len(ends) - 1)] if len(ends) > 1 else []
 
 
 def _add_perftests(found: Mapping[tuple[str, float | None, int], Speed], several: Sequence[Results]) -> None:
