@@ -113,6 +113,14 @@ def gpt(data: int, servers_per_rail_switch: int) -> list[str]:
     ]
 
 
+def test_the_disk_of_operations_as_wholes_is_foreseen(tmp_path: Path) -> None:
+    settings = gpt(4, 16)
+    expected = forecast(read_plan(ROOT / "examples/gpt-16k.toml", settings).cases, 1)
+    packetloom.run(ROOT / "examples/gpt-16k.toml", tmp_path / "out", overrides=settings, progress=False)
+    disk_bytes = sum(file.stat().st_size for file in (tmp_path / "out").rglob("*") if file.is_file())
+    assert disk_bytes / WITHIN < expected.disk_bytes < disk_bytes * WITHIN
+
+
 def test_long_jobs_without_packets_are_foreseen_by_their_operations(monkeypatch: pytest.MonkeyPatch) -> None:
     """A trial of a second and a half would come to no share of them, and takes as long as a check has."""
     monkeypatch.delattr(_core, "Trial")

@@ -43,6 +43,8 @@ def test_what_smaller_versions_of_gpt_16k_cost_is_foreseen(data: int, together: 
     assert not expected.unknown
     assert 1 / WITHIN < expected.cpu_s / cpu_s < WITHIN
     assert 1 / WITHIN < expected.memory_bytes / memory_bytes < WITHIN
+    disk_bytes = sum(file.stat().st_size for file in tmp_path.rglob("*") if file.is_file())
+    assert 1 / WITHIN < expected.disk_bytes / disk_bytes < WITHIN
 
 
 @pytest.mark.slow

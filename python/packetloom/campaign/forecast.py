@@ -190,7 +190,7 @@ def _tried(cases: Sequence[_core.Case]) -> list[tuple[_core.Case, Expected]]:
     foreseen = [(case, case.flow_cost()) for case in cases]
     if all(cost is not None and cost[1] > LONGEST_TRIED_S for _, cost in foreseen):
         return [
-            (case, Expected(flows, 0.0, cpu_s, operations=operations, memory_bytes=memory))
+            (case, Expected(flows, 0.0, cpu_s, operations=operations, memory_bytes=memory, is_whole=True))
             for case, cost in foreseen
             if cost
             for flows, cpu_s, memory, operations in [cost]
