@@ -105,11 +105,11 @@ impl SourceFacts {
 
 impl fmt::Display for SourceFacts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "{}; {}; mean {:.1} B, {:.1} B with headers",
-            self.pattern, self.sizes, self.mean_bytes, self.mean_wire_bytes
-        )?;
+        write!(f, "{}; {}", self.pattern, self.sizes)?;
+        // Nothing has no mean.
+        if self.flows != Some(0) {
+            write!(f, "; mean {:.1} B, {:.1} B with headers", self.mean_bytes, self.mean_wire_bytes)?;
+        }
         if let Some(rate) = self.flows_per_second {
             write!(f, "; {rate:.1} flows/s")?;
         }
@@ -120,5 +120,28 @@ impl fmt::Display for SourceFacts {
             Some(flows) => write!(f, "; {flows} flows"),
             None => Ok(()),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_nothing_no_mean_is_told() {
+        let spread = Spread::known(std::iter::empty());
+        let facts = SourceFacts {
+            sizes: "nothing is sent".to_owned(),
+            spread,
+            pattern: "8 ranks".to_owned(),
+            mean_bytes: 0.0,
+            mean_wire_bytes: 0.0,
+            flows_per_second: None,
+            load: None,
+            flows: Some(0),
+        };
+        assert_eq!(facts.to_string(), "8 ranks; nothing is sent; 0 flows");
+        let one = SourceFacts { flows: Some(1), mean_bytes: 2.0, mean_wire_bytes: 4.0, ..facts };
+        assert_eq!(one.to_string(), "8 ranks; nothing is sent; mean 2.0 B, 4.0 B with headers; 1 flows");
     }
 }
