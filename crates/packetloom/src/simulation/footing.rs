@@ -4,6 +4,7 @@
 use super::is_fluid;
 use crate::narrow::saturated;
 use crate::queue::Specification;
+use crate::routing;
 use crate::scenario::Case;
 use crate::spec::{Value, Values};
 use crate::topology::Topology;
@@ -49,6 +50,8 @@ struct Side<'a> {
     ports: Option<u64>,
     /// The rate of a host's link.
     host_rate: Option<Rate>,
+    /// Whether two hosts may have several paths.
+    has_paths: bool,
 }
 
 /// A thing that schemes can differ in.
@@ -82,10 +85,12 @@ impl Side<'_> {
         let switches = topology.iter().flat_map(|network| &network.nodes[network.hosts as usize..]);
         let ports = switches.map(|node| node.ports.len() as u64).max();
         let host_rate = topology.as_ref().map(Topology::nic_rate);
+        let has_paths =
+            topology.as_ref().is_none_or(|one| routing::has_choice(one) || one.nic_ports(0).len() > 1);
         let transport = case.scheme.component("transport");
         let queue = case.scheme.optional_component("queue").filter(|_| !is_fluid(&transport.kind));
         let queue = queue.map(|queue| Specification::of(&queue));
-        Side { case, transport, queue, ports, host_rate }
+        Side { case, transport, queue, ports, host_rate, has_paths }
     }
 }
 
@@ -237,13 +242,9 @@ fn priorities(side: &Side<'_>) -> Option<Held> {
     Some(Held::own(side.queue.as_ref()?.levels.to_string()))
 }
 
-/// Fabrics in which two hosts have one path.
-const OF_ONE_PATH: [&str; 2] = ["rack", "dumbbell"];
-
 /// How packets choose among paths: collisions of flows on a link may decide more than transports do.
 fn paths(side: &Side<'_>) -> Option<Held> {
-    let has_choice =
-        !is_fluid(&side.transport.kind) && !OF_ONE_PATH.contains(&side.case.topology.kind.as_str());
+    let has_choice = !is_fluid(&side.transport.kind) && side.has_paths;
     has_choice.then(|| Held::own(side.case.scheme.component("routing").kind))
 }
 
@@ -381,6 +382,25 @@ mod tests {
         for rate in ["25Gbps", "400Gbps"] {
             assert!(foreign(&between(rate, &schemes)).is_empty());
         }
+    }
+
+    #[test]
+    fn paths_are_named_where_there_is_a_choice() {
+        let differ = |topology: &str| {
+            let toml = format!(
+                "[topology]\n{topology}\n[[workload]]\nsizes = {{ kind = \"constant\", size = \"1MB\" }}\narrivals = \"at-once\"\n\
+                 pattern = \"permutation\"\n{}routing = \"ecmp\"\n{}routing = \"spray-random\"\n",
+                scheme("A", "\"tcp\"", "\"drop-tail\""),
+                scheme("B", "\"tcp\"", "\"drop-tail\"")
+            );
+            let scenario = Scenario::from_toml(&toml, "test", Path::new("")).unwrap();
+            unequal(&scenario.cases().collect::<Vec<_>>()).iter().any(|one| one.what == "choice of paths")
+        };
+        assert!(differ("kind = \"leaf-spine\"\nspines = 2\nleaves = 2\nhosts_per_leaf = 2"));
+        assert!(!differ("kind = \"leaf-spine\"\nspines = 1\nleaves = 2\nhosts_per_leaf = 2"));
+        assert!(!differ("kind = \"rack\"\nhosts = 4"));
+        assert!(!differ("kind = \"dumbbell\"\nleft = 2\nright = 2"));
+        assert!(!differ("kind = \"dragonfly\"\nhosts_per_router = 1"));
     }
 
     #[test]
