@@ -95,6 +95,9 @@ def test_what_was_made_smaller_is_told_and_what_cannot_be_stays() -> None:
     trace = {"kind": "goal", "file": "any.goal", "repeat": 2}
     made = smaller(scenario(leaves, trace), job_kinds(), lambda document: False)
     assert made.told == ("arrivals.repeat = 1 instead of 2",)
+    for unit in ("B", "kB", "KB", "MB", "GB", "TB", "KiB", "MiB", "GiB", "TiB"):
+        halved = halvings(scenario(fat_tree, ring | {"size": f"8000000{unit}"}), 1)
+        assert halved["workload"][0]["arrivals"]["size"] == f"4000000{unit}"
 
 
 @pytest.fixture(scope="module")

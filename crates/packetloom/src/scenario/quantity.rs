@@ -35,7 +35,7 @@ pub(super) const TIME: Dimension = Dimension {
     largest: Time::LATEST.as_ps(),
 };
 
-/// Sizes, in bytes. Prefixes are decimal, as on a data sheet; `Ki` and `Mi` are binary (IEC 80000-13).
+/// Sizes, in bytes. Prefixes are decimal, as on a data sheet; `Ki`, `Mi` and so on are binary (IEC 80000-13).
 pub(super) const BYTES: Dimension = Dimension {
     noun: "a size",
     units: &[
@@ -44,9 +44,11 @@ pub(super) const BYTES: Dimension = Dimension {
         ("KB", 1_000),
         ("MB", 1_000_000),
         ("GB", 1_000_000_000),
+        ("TB", 1_000_000_000_000),
         ("KiB", 1 << 10),
         ("MiB", 1 << 20),
         ("GiB", 1 << 30),
+        ("TiB", 1 << 40),
     ],
     usual_unit: "KB",
     example: "22.5KB",
@@ -223,6 +225,7 @@ mod tests {
         assert_eq!(time("0us"), Ok(Time::ZERO));
         assert_eq!(bytes("22.5KB"), Ok(22_500));
         assert_eq!(bytes("22.50 kB"), Ok(22_500));
+        assert_eq!((bytes("1.5TB"), bytes("2TiB")), (Ok(1_500_000_000_000), Ok(2 << 40)));
         assert_eq!(bytes("1.5KiB"), Ok(1_536));
         assert_eq!(bytes("3MiB"), Ok(3 << 20));
         assert_eq!(rate("10Gbps"), Ok(Rate::from_gbps(10)));
