@@ -54,14 +54,28 @@ pub struct Lanes {
     /// Of each, the host's ports that it is for; none where hosts have one link each.
     ports: Vec<Box<[u32]>>,
     links: Option<Arc<Links>>,
+    /// Peers and the lanes that lead to them, each at the place that its number has modulo [`RECENT`]: a rank's messages go to
+    /// and come from a few. Nothing where hosts have one link each.
+    recent: Vec<Option<(HostId, u16)>>,
     /// Whose turn it is.
     turn: u16,
 }
 
+/// So many peers' lanes are kept at hand.
+const RECENT: usize = 8;
+
 impl Lanes {
     /// A host's.
     pub fn new(config: Arc<Config>, links: Option<Arc<Links>>) -> Lanes {
-        Lanes { first: Lane::new(config, None), others: Vec::new(), ports: Vec::new(), links, turn: 0 }
+        let recent = if links.is_some() { vec![None; RECENT] } else { Vec::new() };
+        Lanes {
+            first: Lane::new(config, None),
+            others: Vec::new(),
+            ports: Vec::new(),
+            links,
+            recent,
+            turn: 0,
+        }
     }
 
     /// Whether there may be others than the first.
@@ -73,7 +87,15 @@ impl Lanes {
     /// The lane that leads from a host to another.
     #[inline]
     pub fn to(&mut self, host: HostId, peer: HostId) -> u16 {
-        if self.links.is_none() { 0 } else { self.find(host, peer) }
+        match self.recent.get(peer as usize % RECENT) {
+            None => 0,
+            Some(&Some((known, lane))) if known == peer => lane,
+            Some(_) => {
+                let lane = self.find(host, peer);
+                self.recent[peer as usize % RECENT] = Some((peer, lane));
+                lane
+            }
+        }
     }
 
     #[inline(never)]

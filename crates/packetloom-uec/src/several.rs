@@ -19,7 +19,11 @@ impl<V: Variant> Sprayed<V> {
 
     /// Sends the next packet of a lane, if it can; what flows can't use is for control packets.
     fn serve_lane(&mut self, lane: u16, context: &mut Host<'_>) -> bool {
-        self.lanes.get(lane).nic.is_controls_turn() && self.send_next_control(lane, context)
+        let nic = &self.lanes.get(lane).nic;
+        if !nic.has_any() {
+            return false;
+        }
+        nic.is_controls_turn() && self.send_next_control(lane, context)
             || self.send_next_data(lane, context)
             || self.send_next_control(lane, context)
     }

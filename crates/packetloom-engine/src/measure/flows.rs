@@ -3,6 +3,7 @@
 use crate::engine::{Event, Log, Report};
 use crate::flow::{Flow, FlowId, HostId};
 use crate::flow_table::FlowTable;
+use crate::narrow::narrow;
 use crate::packet::Format;
 use crate::random::mix;
 use crate::topology::{MessageCosts, Topology, best_fct, best_fct_over_links};
@@ -75,7 +76,7 @@ pub struct Collector {
     format: Format,
     alive: FlowTable<FlowRow>,
     done: Vec<FlowRow>,
-    best_of_last: OfLast,
+    best_known: Known,
     /// For each traffic source, whether the case does not wait for its flows.
     background: Vec<bool>,
     started: u64,
@@ -92,7 +93,7 @@ impl Collector {
             format,
             alive: FlowTable::default(),
             done: Vec::new(),
-            best_of_last: OfLast::default(),
+            best_known: Known::default(),
             background,
             started: 0,
             finished: 0,
@@ -148,7 +149,7 @@ impl Collector {
 
     fn best_of(&mut self, flow: &Flow, topology: &Topology) -> Time {
         let Flow { src, dst, size_bytes, .. } = *flow;
-        self.best_of_last.time(flow, || {
+        self.best_known.time(flow, || {
             let MessageCosts { send, receive } = topology.message_costs;
             send + best_fct(topology, self.format, src, dst, size_bytes) + receive
         })
@@ -256,7 +257,7 @@ impl Collector {
     /// Every row, in order of identity; unfinished flows too.
     pub fn into_rows(mut self, topology: &Topology) -> Vec<FlowRow> {
         self.done.extend(self.alive.states());
-        self.done.sort_unstable_by_key(|row| row.flow.id);
+        sort_by_identity(&mut self.done);
         if topology.has_hosts_with_several_links() {
             self.use_all_links(topology);
         }
@@ -266,10 +267,10 @@ impl Collector {
     /// While a case runs, best FCTs are of one path, which estimates go by. Alone, a flow can use all of its host's
     /// links.
     fn use_all_links(&mut self, topology: &Topology) {
-        let mut sooner_of_last = OfLast::default();
+        let mut known = Known::default();
         for row in &mut self.done {
             let Flow { src, dst, size_bytes, .. } = row.flow;
-            let sooner = sooner_of_last.time(&row.flow, || {
+            let sooner = known.time(&row.flow, || {
                 let one = best_fct(topology, self.format, src, dst, size_bytes);
                 one.since(best_fct_over_links(topology, self.format, (src, dst), size_bytes))
             });
@@ -278,20 +279,42 @@ impl Collector {
     }
 }
 
-/// A time that follows from a flow's ends and size, of each sender's last flow: in a job the next one is often alike.
-#[derive(Debug, Default)]
-struct OfLast(Vec<Option<(HostId, u64, Time)>>);
+/// Sorts rows, which are wide, by moving each but once: cycle by cycle of the permutation.
+fn sort_by_identity(rows: &mut [FlowRow]) {
+    let mut order: Vec<(FlowId, u32)> = rows.iter().map(|row| row.flow.id).zip(0..).collect();
+    order.sort_unstable();
+    for first in 0..rows.len() {
+        let (kept, mut place) = (rows[first], first);
+        loop {
+            let from = std::mem::replace(&mut order[place].1, narrow::<u32>(place)) as usize;
+            if from == first {
+                break;
+            }
+            rows[place] = rows[from];
+            place = from;
+        }
+        rows[place] = kept;
+    }
+}
 
-impl OfLast {
-    /// The time of a flow, which is worked out if the sender's last one was another.
+/// Times that follow from flows' ends and sizes. Each sender has some places, at which a hash puts its flows: a job's are to
+/// few others and of few sizes.
+#[derive(Debug, Default)]
+struct Known(Vec<[Option<(HostId, u64, Time)>; Known::PLACES]>);
+
+impl Known {
+    const PLACES: usize = 8;
+
+    /// The time of a flow, which is worked out unless the last one at its place was alike.
     fn time(&mut self, flow: &Flow, work_out: impl FnOnce() -> Time) -> Time {
         let Flow { src, dst, size_bytes, .. } = *flow;
-        let count = self.0.len().max(src as usize + 1);
-        self.0.resize(count, None);
-        let last = &mut self.0[src as usize];
-        match *last {
+        let senders = self.0.len().max(src as usize + 1);
+        self.0.resize(senders, [None; Known::PLACES]);
+        let hash = mix(u64::from(dst) << 32 ^ size_bytes);
+        let place = &mut self.0[src as usize][narrow::<usize>(hash % Known::PLACES as u64)];
+        match *place {
             Some((to, size, time)) if (to, size) == (dst, size_bytes) => time,
-            _ => last.insert((dst, size_bytes, work_out())).2,
+            _ => place.insert((dst, size_bytes, work_out())).2,
         }
     }
 }
@@ -312,4 +335,64 @@ pub fn fingerprint(rows: &[FlowRow]) -> u64 {
         ];
         fields.into_iter().fold(hash, |hash: u64, field| mix(hash.rotate_left(5) ^ field).wrapping_add(field))
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::random::{Purpose, Stream};
+
+    fn flow(id: FlowId, (src, dst): (HostId, HostId), size_bytes: u64) -> Flow {
+        let (start, deadline, class, source, chain) = (Time::ZERO, Time::NEVER, 0, 0, None);
+        Flow { id, src, dst, size_bytes, start, deadline, class, source, chain }
+    }
+
+    fn row(id: FlowId) -> FlowRow {
+        let flow = flow(id, (0, 1), u64::from(id) * 3);
+        FlowRow {
+            flow,
+            delivered: Time(u64::from(id)),
+            closed: Time::NEVER,
+            best_fct: Time(1),
+            report: Report::default(),
+            measured: true,
+        }
+    }
+
+    #[test]
+    fn rows_are_sorted_whatever_their_order() {
+        let mut random = Stream::new(1, Purpose::Paths, 0);
+        for count in [0, 1, 2, 3, 1_000] {
+            let sorted: Vec<FlowRow> = (0..count).map(|id| row(id * 2)).collect();
+            let mut rotated = sorted.clone();
+            rotated.rotate_left(count as usize / 3);
+            let mut shuffled = sorted.clone();
+            for place in (1..count).rev() {
+                shuffled.swap(place as usize, random.below(place + 1) as usize);
+            }
+            for mut rows in [sorted.clone(), rotated, shuffled, sorted.iter().rev().copied().collect()] {
+                sort_by_identity(&mut rows);
+                assert_eq!(rows, sorted);
+            }
+        }
+    }
+
+    #[test]
+    fn times_are_worked_out_for_the_flow_that_is_asked_for() {
+        let mut known = Known::default();
+        let asked = |known: &mut Known, src: u32, dst: u32, size_bytes: u64| {
+            let flow = flow(0, (src, dst), size_bytes);
+            known.time(&flow, || Time(u64::from(src) * 1_000_000 + u64::from(dst) * 1_000 + size_bytes))
+        };
+        for again in 0..3 {
+            for (src, dst, size) in [(0, 1, 10), (0, 1, 20), (0, 2, 10), (5, 1, 10), (5, 70, 999)] {
+                let right = Time(u64::from(src) * 1_000_000 + u64::from(dst) * 1_000 + size);
+                assert_eq!(asked(&mut known, src, dst, size), right, "{again}");
+            }
+        }
+        // More kinds than there are places.
+        for size in (1..100).chain(1..100) {
+            assert_eq!(asked(&mut known, 3, 4, size), Time(3_004_000 + size));
+        }
+    }
 }

@@ -257,7 +257,10 @@ impl Router {
     /// The ports that lead to a host at a time, as far as the switch knows.
     pub fn ways(&self, dst: HostId, now: Time) -> Ways<'_> {
         if let Policy::Table(table) = &self.policy {
-            return Ways::Of(0, Table::open(&table.known, table.node, dst, now).1);
+            return match table.only.to(dst) {
+                Some(port) => Ways::Range(port, 1),
+                None => Ways::Of(0, Table::open(&table.known, table.node, dst, now).1),
+            };
         }
         let offset = dst.wrapping_sub(self.first_host);
         if offset < self.hosts {
