@@ -21,7 +21,11 @@ const TOLD_PERCENT: u32 = 5;
 pub(super) fn bursts(jobs: &[Job], rows: &[JobRow], flows: &[FlowRow]) -> Option<String> {
     let waited =
         rows.iter().map(|row| ((row.source, row.repetition, row.exchange), row.last_start.since(row.start)));
-    let mut found = Found { waited: waited.collect(), ..Found::default() };
+    let waited: BTreeMap<_, _> = waited.collect();
+    if waited.values().all(|&waited| waited == Time::ZERO || waited == Time::NEVER) {
+        return None;
+    }
+    let mut found = Found { waited, ..Found::default() };
     jobs.iter().for_each(|job| found.look(job, flows));
     found.end();
     let Found { held_up, all, .. } = found;

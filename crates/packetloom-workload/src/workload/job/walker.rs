@@ -237,11 +237,7 @@ impl Walker {
                         self.came(at, flow, now, start);
                     }
                 }
-                Due::Arrived(flow) => {
-                    if let Some(at) = self.plan.locate(flow) {
-                        self.arrived(at, flow, now, start);
-                    }
-                }
+                Due::Arrived(flow) => self.arrived_late(flow, now, start),
             }
             self.follow_up(now, start);
         }

@@ -65,7 +65,7 @@ impl Messages<'_> {
             let to = plan.rank_at(operation.group, part.message.to);
             messages.received[to as usize].push(OfCollective { lane: part.lane_there, ..one });
             let from = plan.rank_at(operation.group, part.from);
-            if operation.grant(at.index).is_none() {
+            if !operation.has_grant(&part) {
                 let own = OfCollective { at: flow.closed, awaited_by: part.message.stage_after, ..one };
                 messages.acknowledged[from as usize].push(own);
             }

@@ -15,8 +15,10 @@ pub struct Shares {
 impl Shares {
     /// The bytes of some neighbouring parts; at least 1, as a message of none could not be sent.
     pub fn of(self, parts: Range<u32>) -> u64 {
-        let before =
-            |part: u32| exact::<u64>(u128::from(self.bytes) * u128::from(part) / u128::from(self.parts));
+        let before = |part: u32| match self.bytes.checked_mul(part.into()) {
+            Some(product) => product / u64::from(self.parts),
+            None => exact::<u64>(u128::from(self.bytes) * u128::from(part) / u128::from(self.parts)),
+        };
         (before(parts.end) - before(parts.start)).max(1)
     }
 

@@ -9,7 +9,7 @@ mod operation;
 mod patterns;
 
 pub use execution::{Costs, Life, Settings};
-pub use operation::Operation;
+pub use operation::{Operation, Part};
 
 use crate::flow::{Flow, FlowId};
 use crate::job::{Event, Program, Rank, Work};

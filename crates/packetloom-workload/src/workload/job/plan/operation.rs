@@ -139,10 +139,13 @@ impl Operation {
 
     /// The number of the grant by which the buffer of a message becomes free, if it does so.
     pub fn grant(&self, index: u32) -> Option<u32> {
-        let servers = self.grants.as_ref()?;
-        let Part { from, message, .. } = self.part(index);
-        let crosses = servers[from as usize] != servers[message.to as usize];
-        crosses.then(|| self.ungranted() + index)
+        self.has_grant(&self.grants.as_ref().map(|_| self.part(index))?).then(|| self.ungranted() + index)
+    }
+
+    /// Whether the buffer of a message becomes free by a grant.
+    pub fn has_grant(&self, part: &Part) -> bool {
+        let differ = |servers: &Vec<u32>| servers[part.from as usize] != servers[part.message.to as usize];
+        self.grants.as_ref().is_some_and(differ)
     }
 
     /// The threads of a lane of the rank at a place, if it has any.

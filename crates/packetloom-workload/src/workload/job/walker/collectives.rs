@@ -55,8 +55,8 @@ impl Walker {
     pub(super) fn progress(&mut self, key: (u32, u32)) -> Option<&mut Progress> {
         let plan = &self.plan;
         let Exchange::Collective(operation) = plan.exchange(key.1) else { return None };
-        let place = plan.place_in(operation.group, self.rank);
         Some(self.collectives.entry(key).or_insert_with(|| {
+            let place = plan.place_in(operation.group, self.rank);
             let mut progress = Progress::new(Arc::clone(operation), place);
             if plan.is_node(self.rank) {
                 // It is always there; it sends nothing before something comes.
@@ -87,14 +87,16 @@ impl Walker {
         for (lane, takes) in begun_with {
             self.due.push(Reverse((now.saturating_add(takes), Due::Worked(key.1, lane))));
         }
-        let own = plan.place_in(operation.group, self.rank);
+        // The place of a rank whose threads move data.
+        let own = operation.threads.as_ref().map(|_| plan.place_in(operation.group, self.rank));
         for Sending { index, message, lane } in sending.drain(..) {
             let at = Located { iteration: key.0, exchange: key.1, index };
             let to = plan.rank_at(operation.group, message.to);
             let costs = &plan.settings.costs;
             let may = now.max(self.nic.0);
             let mut when = take_turn(&mut self.free.0, may, costs.to_send(message.bytes));
-            if let Some((threads, labour)) = operation.threads_of(lane, own)
+            if let Some(own) = own
+                && let Some((threads, labour)) = operation.threads_of(lane, own)
                 && !threads.are_neighbours(own, message.to)
             {
                 // A neighbour's memory they write themselves; a NIC sends what is written.

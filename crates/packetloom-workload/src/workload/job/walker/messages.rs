@@ -1,6 +1,6 @@
 //! What a rank does with messages that arrive, and with acknowledgements.
 
-use super::super::plan::{ANSWER, Exchange, Located};
+use super::super::plan::{ANSWER, Exchange, Located, Part};
 use super::super::progress::Progress;
 use super::{Due, Walker, take_turn};
 use crate::flow::{Flow, FlowId};
@@ -40,7 +40,7 @@ impl Walker {
                 if when > now {
                     self.due.push(Reverse((when, Due::Arrived(flow))));
                 } else {
-                    self.arrived(at, flow, now, start);
+                    self.arrived(at, &part, flow, now, start);
                 }
             }
             &Exchange::Send { place, .. } if at.index == ANSWER => {
@@ -69,13 +69,22 @@ impl Walker {
         }
     }
 
+    /// A message of a collective operation has arrived, after what its receiver takes for it.
+    pub(super) fn arrived_late(&mut self, flow: FlowId, now: Time, start: &mut Vec<Flow>) {
+        let plan = Arc::clone(&self.plan);
+        if let Some(at) = plan.locate(flow)
+            && let Exchange::Collective(operation) = plan.exchange(at.exchange)
+        {
+            self.arrived(at, &operation.part(at.index), flow, now, start);
+        }
+    }
+
     /// A message of a collective operation has arrived.
-    pub(super) fn arrived(&mut self, at: Located, flow: FlowId, now: Time, start: &mut Vec<Flow>) {
+    fn arrived(&mut self, at: Located, part: &Part, flow: FlowId, now: Time, start: &mut Vec<Flow>) {
         let key = (at.iteration, at.exchange);
         let mut sending = std::mem::take(&mut self.sending);
         if let Some(progress) = self.progress(key) {
-            let part = progress.operation().part(at.index);
-            if progress.operation().grant(at.index).is_some() {
+            if progress.operation().has_grant(part) {
                 progress.hold(part.lane_there, part.message.stage_there, at.index);
             }
             let came = (part.message.bytes, flow);
@@ -97,14 +106,16 @@ impl Walker {
     pub(super) fn acknowledged(&mut self, at: Located, is_granted: bool, now: Time, start: &mut Vec<Flow>) {
         let plan = Arc::clone(&self.plan);
         match plan.exchange(at.exchange) {
-            // Where a buffer is granted, an acknowledgement tells nothing.
-            Exchange::Collective(operation) if !is_granted && operation.grant(at.index).is_some() => {}
-            Exchange::Collective(_) => {
+            Exchange::Collective(operation) => {
+                let part = operation.part(at.index);
+                if !is_granted && operation.has_grant(&part) {
+                    // Where a buffer is granted, an acknowledgement tells nothing.
+                    return;
+                }
                 let key = (at.iteration, at.exchange);
                 // What is over does not wait for acknowledgements.
                 let mut sending = std::mem::take(&mut self.sending);
                 if let Some(progress) = self.collectives.get_mut(&key) {
-                    let part = progress.operation().part(at.index);
                     progress.acknowledge(part.lane, &part.message, &mut sending);
                 }
                 let last = self.collectives.get(&key).and_then(Progress::last);
