@@ -1,9 +1,10 @@
 //! Flow records, assembled from the reports of senders and receivers.
 
+use super::known::Known;
+use super::order::sort_by_identity;
 use crate::engine::{Event, Log, Report};
-use crate::flow::{Flow, FlowId, HostId};
+use crate::flow::{Flow, FlowId};
 use crate::flow_table::FlowTable;
-use crate::narrow::narrow;
 use crate::packet::Format;
 use crate::random::mix;
 use crate::topology::{MessageCosts, Topology, best_fct, best_fct_over_links};
@@ -279,65 +280,6 @@ impl Collector {
     }
 }
 
-/// Sorts rows, which are wide, by moving each but once: cycle by cycle of the permutation.
-fn sort_by_identity(rows: &mut [FlowRow]) {
-    let mut order = in_order(rows);
-    for first in 0..rows.len() {
-        let (kept, mut place) = (rows[first], first);
-        loop {
-            let from = std::mem::replace(&mut order[place], narrow::<u32>(place)) as usize;
-            if from == first {
-                break;
-            }
-            rows[place] = rows[from];
-            place = from;
-        }
-        rows[place] = kept;
-    }
-}
-
-/// The places of rows in the order of their identities.
-fn in_order(rows: &[FlowRow]) -> Vec<u32> {
-    let identities = || rows.iter().map(|row| row.flow.id);
-    let least = identities().min().unwrap_or(0);
-    let span = identities().max().map_or(0, |most| (most - least) as usize + 1);
-    // Nearly all numbers are used, as by most workloads: each is its own place.
-    if span <= rows.len().saturating_mul(2) {
-        let mut places = vec![u32::MAX; span];
-        for (id, place) in identities().zip(0..) {
-            places[(id - least) as usize] = place;
-        }
-        places.retain(|&place| place != u32::MAX);
-        debug_assert_eq!(places.len(), rows.len(), "an identity is of two flows");
-        return places;
-    }
-    let mut order: Vec<(FlowId, u32)> = identities().zip(0..).collect();
-    order.sort_unstable();
-    order.into_iter().map(|(_, place)| place).collect()
-}
-
-/// Times that follow from flows' ends and sizes. Each sender has some places, at which a hash puts its flows: a job's are to
-/// few others and of few sizes.
-#[derive(Debug, Default)]
-struct Known(Vec<[Option<(HostId, u64, Time)>; Known::PLACES]>);
-
-impl Known {
-    const PLACES: usize = 8;
-
-    /// The time of a flow, which is worked out unless the last one at its place was alike.
-    fn time(&mut self, flow: &Flow, work_out: impl FnOnce() -> Time) -> Time {
-        let Flow { src, dst, size_bytes, .. } = *flow;
-        let senders = self.0.len().max(src as usize + 1);
-        self.0.resize(senders, [None; Known::PLACES]);
-        let hash = mix(u64::from(dst) << 32 ^ size_bytes);
-        let place = &mut self.0[src as usize][narrow::<usize>(hash % Known::PLACES as u64)];
-        match *place {
-            Some((to, size, time)) if (to, size) == (dst, size_bytes) => time,
-            _ => place.insert((dst, size_bytes, work_out())).2,
-        }
-    }
-}
-
 /// A hash over all flow records: two runs with the same fingerprint did the same.
 pub fn fingerprint(rows: &[FlowRow]) -> u64 {
     rows.iter().fold(0, |hash, row| {
@@ -354,67 +296,4 @@ pub fn fingerprint(rows: &[FlowRow]) -> u64 {
         ];
         fields.into_iter().fold(hash, |hash: u64, field| mix(hash.rotate_left(5) ^ field).wrapping_add(field))
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::random::{Purpose, Stream};
-
-    fn flow(id: FlowId, (src, dst): (HostId, HostId), size_bytes: u64) -> Flow {
-        let (start, deadline, class, source, chain) = (Time::ZERO, Time::NEVER, 0, 0, None);
-        Flow { id, src, dst, size_bytes, start, deadline, class, source, chain }
-    }
-
-    fn row(id: FlowId) -> FlowRow {
-        let flow = flow(id, (0, 1), u64::from(id) * 3);
-        FlowRow {
-            flow,
-            delivered: Time(u64::from(id)),
-            closed: Time::NEVER,
-            best_fct: Time(1),
-            report: Report::default(),
-            measured: true,
-        }
-    }
-
-    #[test]
-    fn rows_are_sorted_whatever_their_order() {
-        let mut random = Stream::new(1, Purpose::Paths, 0);
-        for count in [0, 1, 2, 3, 1_000] {
-            for gap in [1, 2, 9] {
-                let sorted: Vec<FlowRow> = (0..count).map(|id| row(5 + id * gap)).collect();
-                let mut rotated = sorted.clone();
-                rotated.rotate_left(count as usize / 3);
-                let mut shuffled = sorted.clone();
-                for place in (1..count).rev() {
-                    shuffled.swap(place as usize, random.below(place + 1) as usize);
-                }
-                let reversed = sorted.iter().rev().copied().collect();
-                for mut rows in [sorted.clone(), rotated, shuffled, reversed] {
-                    sort_by_identity(&mut rows);
-                    assert_eq!(rows, sorted);
-                }
-            }
-        }
-    }
-
-    #[test]
-    fn times_are_worked_out_for_the_flow_that_is_asked_for() {
-        let mut known = Known::default();
-        let asked = |known: &mut Known, src: u32, dst: u32, size_bytes: u64| {
-            let flow = flow(0, (src, dst), size_bytes);
-            known.time(&flow, || Time(u64::from(src) * 1_000_000 + u64::from(dst) * 1_000 + size_bytes))
-        };
-        for again in 0..3 {
-            for (src, dst, size) in [(0, 1, 10), (0, 1, 20), (0, 2, 10), (5, 1, 10), (5, 70, 999)] {
-                let right = Time(u64::from(src) * 1_000_000 + u64::from(dst) * 1_000 + size);
-                assert_eq!(asked(&mut known, src, dst, size), right, "{again}");
-            }
-        }
-        // More kinds than there are places.
-        for size in (1..100).chain(1..100) {
-            assert_eq!(asked(&mut known, 3, 4, size), Time(3_004_000 + size));
-        }
-    }
 }

@@ -2,6 +2,8 @@
 
 mod columns;
 mod flows;
+mod known;
+mod order;
 
 pub use columns::MEANINGS;
 pub use flows::{Collector, FlowRow, fingerprint};
