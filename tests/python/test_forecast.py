@@ -43,6 +43,13 @@ SERVING = {
         "decode": {"instances": 4, "tensor": 2, "memory": "40GB", "base": "1ms"},
     }
 }
+TRAINING = {
+    "arrivals": {
+        "kind": "training",
+        **{"tensor": 2, "data": 4, "pipeline": 2, "layers": 16, "microbatches": 8, "repeat": 4},
+        **{"forward": "100us", "activations": "1MB", "gradients": "4MB"},
+    }
+}
 
 
 def scenario(workload: dict[str, Any], *schemes: dict[str, Any], **run: Any) -> dict[str, Any]:
@@ -224,8 +231,10 @@ def test_counts_as_people_say_them() -> None:
         (POISSON, {"series_interval": "20us"}, {"loads": [0.3, 0.7], "flows": 400}),
         (ALL_REDUCE, {"operations": True}, {}),
         (SERVING, {}, {}),
+        ({"arrivals": ALL_TO_ALL["arrivals"] | {"repeat": 12}}, {}, {}),
+        (TRAINING, {"operations": True}, {"fidelity": "flows"}),
     ],
-    ids=["flows", "samples", "operations", "requests"],
+    ids=["flows", "samples", "operations", "requests", "messages", "without packets"],
 )
 def test_disk_is_foreseen_by_what_is_recorded(
     workload: dict[str, Any], measure: dict[str, Any], run: dict[str, Any], tmp_path: Path
