@@ -74,8 +74,8 @@ def test_a_driven_run_leaves_a_folder_that_the_commands_read(tmp_path: Path) -> 
     folders = [tmp_path / "a", tmp_path / "b"]
     (tmp_path / "else").mkdir()
     (tmp_path / "else" / "file").touch()
-    for folder in folders:
-        with packetloom.Network(FABRIC) as network:
+    for seed, folder in enumerate(folders, 1):
+        with packetloom.Network(FABRIC, seed=seed) as network:
             network.send_many(**traffic(50))
             while network.run().stopped != "end":
                 pass
@@ -85,6 +85,10 @@ def test_a_driven_run_leaves_a_folder_that_the_commands_read(tmp_path: Path) -> 
     for arguments in (["report", folder], ["check", folder], ["compare", *folders]):
         ran = commands.packetloom(*arguments)
         assert ran.returncode == 0, ran.stderr
+    both = tmp_path / "both"
+    ran = commands.packetloom("combine", *folders, "-o", both)
+    assert ran.returncode == 0, ran.stderr
+    assert [row.seed for row in packetloom.Results(both).rows()] == [1, 2]
     page = (folder / "report.html").read_text(encoding="utf-8")
     assert "50 flows on a rack of 8 hosts" in page
     ran = commands.packetloom("run", folder)

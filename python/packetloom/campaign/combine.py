@@ -50,8 +50,8 @@ Found = dict[str, tuple[CaseRow, Path]]
 
 def _common_plan(folders: Sequence[Path]) -> Plan:
     first, *others = folders
-    plan = stored_plan(first)
-    plans = {first: plan} | {other: stored_plan(other) for other in others}
+    plan = stored_plan(first, to_run=False)
+    plans = {first: plan} | {other: stored_plan(other, to_run=False) for other in others}
     different = next((place for place, theirs in plans.items() if _ids(theirs) != _ids(plan)), None)
     if different is None:
         _agree_on_precision(plans)
@@ -85,6 +85,9 @@ def _with_seeds_of(plans: Sequence[Plan]) -> Plan | None:
     first = plans[0]
     if first.precision or any(_but_seeds(plan) != _but_seeds(first) for plan in plans):
         return None
+    if first.is_driven:
+        cases = {case.id: case for plan in plans for case in plan.cases}
+        return replace(first, cases=tuple(sorted(cases.values(), key=lambda case: int(str(case.parameters["seed"])))))
     seeds = sorted({int(str(case.parameters["seed"])) for plan in plans for case in plan.cases})
     setting = f"run.seeds={seeds}"
     plan = plan_from_text(first.text, first.format, first.origin, [setting])

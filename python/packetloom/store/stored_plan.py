@@ -83,13 +83,13 @@ def _numbers(version: str) -> tuple[int, ...]:
     return tuple(int(number) for number in re.findall(r"[0-9]{1,9}", version.partition("-")[0]))
 
 
-def stored_plan(folder: Path, overrides: Sequence[str] = ()) -> Plan:
+def stored_plan(folder: Path, overrides: Sequence[str] = (), *, to_run: bool = True) -> Plan:
     """The plan that a results folder was made from: it needs no other file unless keys are overridden.
 
     A list of cases that is damaged is made again from the scenario.
     """
     marker = read_marker(folder)
-    if is_driven(folder):
+    if to_run and is_driven(folder):
         raise PacketloomError(
             f"{folder}: a program sent its traffic (packetloom.Network), and the folder does not hold that: "
             "run the program again"
@@ -107,7 +107,8 @@ def stored_plan(folder: Path, overrides: Sequence[str] = ()) -> Plan:
     stored = marker["precision"]
     precision = Precision(**stored) if stored else None
     alike = marker.get("alike", ALIKE)
-    return Plan(text, format, marker["origin"], tuple(marker["set"]), cases, (), precision, alike)
+    driven = bool(marker.get("driven"))
+    return Plan(text, format, marker["origin"], tuple(marker["set"]), cases, (), precision, alike, driven)
 
 
 def is_driven(folder: Path) -> bool:
