@@ -61,6 +61,8 @@ def tuned(folder: Path | None, **changes: Any) -> packetloom.Tuning:
 
 
 def test_a_range_is_read_as_it_is_written() -> None:
+    for text, alike in (("50Mbps..2Gbps:log", "50Mbps..2000Mbps:log"), ("0.5us..1ms", "0.5us..1000us")):
+        assert ranges.parse(f"a.b={text}") == ranges.parse(f"a.b={alike}"), "ends have the unit of the first"
     one = ranges.parse("scheme.A.queue.mark_above=10KB..400KB:log")
     assert one == Range("scheme.A.queue.mark_above", 10, 400, "KB", True, False)
     assert one.text == "scheme.A.queue.mark_above=10KB..400KB:log"
@@ -83,7 +85,8 @@ def test_a_range_is_read_as_it_is_written() -> None:
         ("a.b=one", "write it as KEY="),
         ("a.b=2..1", "the smaller end first"),
         ("a.b=1..1", "the smaller end first"),
-        ("a.b=1KB..1MB", "write both in one"),
+        ("a.b=1KB..1us", "write both in one"),
+        ("a.b=1KiB..1MB", "write both in one"),
         ("a.b=0..1.5:log", "begins above 0"),
         ("a.b=1e999..1e1000", "the smaller end first"),
         ("a.b=one|one", "twice"),

@@ -16,6 +16,13 @@ RANGE = re.compile(rf"{QUANTITY}\s*\.\.\s*{QUANTITY}\s*(:log)?")
 WHOLE = re.compile(r"[+-]?[0-9]+")
 INDIVISIBLE = ("", "B")
 """Units of which there are only whole ones, where both ends are written as whole numbers."""
+KINS: tuple[dict[str, int], ...] = (
+    {"ps": 1, "ns": 10**3, "us": 10**6, "ms": 10**9, "s": 10**12},
+    {"bps": 1, "kbps": 10**3, "Mbps": 10**6, "Gbps": 10**9, "Tbps": 10**12},
+    {"B": 1, "kB": 10**3, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12},
+    {"B": 1, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40},
+)
+"""Units that are multiples of each other."""
 STEPS = 1000
 """Values are rounded to a thousandth of the range or better, so that they can be read and written again."""
 EXAMPLE = "scheme.DCTCP.queue.mark_above=10KB..400KB:log"
@@ -117,10 +124,13 @@ def parse_all(texts: list[str]) -> tuple[Dimension, ...]:
 def _range(text: str, key: str, found: re.Match[str]) -> Range:
     first, unit_of_first, last, unit, log = found.groups()
     if unit_of_first not in ("", unit):
-        raise PacketloomError(
-            f"--vary {text}: the ends have the units {unit_of_first} and {unit or 'none'}; "
-            "write both in one, such as 500KB..2000KB"
-        )
+        kin = next((kin for kin in KINS if unit_of_first in kin and unit in kin), None)
+        if kin is None:
+            raise PacketloomError(
+                f"--vary {text}: the ends have the units {unit_of_first} and {unit or 'none'}; "
+                "write both in one, such as 500KB..2MB"
+            )
+        last, unit = f"{Decimal(last) * kin[unit] / kin[unit_of_first]:f}", unit_of_first
     low, high = float(first), float(last)
     if not (math.isfinite(low) and math.isfinite(high)) or low >= high:
         raise PacketloomError(f"--vary {text}: holds no number but its end; write the smaller end first: LOW..HIGH")
