@@ -390,3 +390,34 @@ def test_a_late_rank_that_holds_up_its_ring_is_said(tmp_path: Path) -> None:
 def test_there_are_twenty() -> None:
     own = [name for name in globals() if name.startswith("test_") and "one_can_get_wrong" not in name]
     assert len(MADE) + len(own) - 2 >= 20
+
+
+def test_what_left_most_of_its_flows_is_best_at_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Senders that crawl finish a few flows at once, and the rest never: of those that finished, they were best."""
+    crawling = {"kind": "tcp", "initial_window": 1, "min_rto": "1s", "rto_estimation": False}
+    losing = {"kind": "drop-tail", "capacity": "3KB"}
+    given = {
+        "topology": {"kind": "rack", "hosts": 8},
+        "workload": {"sizes": "web-search"},
+        "scheme": [
+            {"name": "TCP", "transport": "tcp", "queue": {"kind": "drop-tail", "capacity": "225KB"}},
+            {"name": "crawls", "transport": crawling, "queue": losing},
+        ],
+        "run": {"flows": 100, "loads": [0.5], "max_time": "60ms", "seeds": 2},
+    }
+    out = tmp_path / "out"
+    results = packetloom.run(given, out, progress=False)
+    asked = question_of(results)
+    assert asked is not None
+    shares = asked.unfinished_at
+    assert shares["crawls", Condition(0.5)] > shares.get(("TCP", Condition(0.5)), 0.0) + 0.05
+    (best,) = [one.text for one in sentences(Answer(asked)) if one.answers == "best"][:1]
+    assert "crawls" not in best
+    assert any("of its flows unfinished" in one.text for one in sentences(Answer(asked)))
+    monkeypatch.setattr(sys, "argv", ["packetloom", "compare", f"{out}:TCP", ":crawls", "--worse-than", "1000"])
+    with pytest.raises(SystemExit) as left:
+        main()
+    assert left.value.code == 1
+    assert "did not finish" in capsys.readouterr().out

@@ -139,15 +139,25 @@ class Sides:
         return measure
 
     def lacking(self, measure: Measure) -> list[Lacking]:
-        """What of A's has no value in B, scheme by scheme: those that B does not have, too."""
+        """What of A's has no value in B, or did not finish there, scheme by scheme: those that B does not have, too."""
+        stopped = self.asked.stopped
         values = next(one.values for one in self.asked.measures if one.name == measure.name)
         others: dict[str, str | None] = {name: None for name in self.only if name in self.names}
         others |= dict(self.pairs)
         return [
-            Lacking(measure.name, condition.text, one, float(np.mean(list(values[one, condition].values()))))
+            Lacking(
+                measure.name,
+                condition.text,
+                one,
+                float(np.mean(list(values[one, condition].values()))),
+                other if (other, condition) in values else None,
+            )
             for condition in self.asked.conditions
             for one, other in others.items()
-            if (one, condition) in values and (other, condition) not in values
+            if (one, condition) in values
+            and (
+                (other, condition) not in values or ((other, condition) in stopped and (one, condition) not in stopped)
+            )
         ]
 
     def _b_ran_what_a_has(self, question: Question) -> bool:

@@ -51,7 +51,8 @@ def not_steady(question: Question) -> Iterator[Piece]:
         yield "text", "; " if place else "", None
         yield "text", "under ", None
         yield "name", entity, None
-        yield "text", f"{condition.where and f' {condition.where}'}{one.kind and f', of {one.kind},'} ", None
+        comma = "," if condition.where and not one.kind and one.state in ("cut off", "draining") else ""
+        yield "text", f"{condition.where and f' {condition.where}'}{one.kind and f', of {one.kind},'}{comma} ", None
         yield from _what(one, (entity, condition))
     if len(found) > MOST_NAMED:
         yield "text", f"; and {len(found) - MOST_NAMED} more case{'s' if len(found) > MOST_NAMED + 1 else ''}", None
@@ -112,9 +113,8 @@ def how_steady(question: Question) -> str:
     if len(short) + len(drifting) == len(found):
         return too_short
     seen = max(one.drift.half for _, _, one in found if one.steady)
-    which = (
-        "no case" if not drifting and not short else f"{len(found) - len(short) - len(drifting)} of the cases do not"
-    )
+    quiet = len(found) - len(short) - len(drifting)
+    which = f"{quiet} of the cases {'does' if quiet == 1 else 'do'} not" if drifting or short else "no case"
     does = "drifts" if which == "no case" else "drift"
     whole = "Over all flows" if by_size(question, False) else "Steady:"
     steady = f"{whole} {which} {does} over the run ({level}; a drift of {in_percent(seen)} would show)."

@@ -20,14 +20,14 @@ import polars as pl
 from packetloom.campaign.search import Sought, held_by_seed, sought
 from packetloom.common.columns import numbers_of
 from packetloom.common.confidence import half_interval
-from packetloom.common.quantities import FAN_IN, axis_text
+from packetloom.common.quantities import FAN_IN, axis_text, in_percent
 from packetloom.errors import PacketloomError
 from packetloom.scenario.plan import ALIKE, Parameter
 from packetloom.stats.collectives import Kind, between_ends_ns, bus_gbps, exposed_ns, operations_of
 from packetloom.stats.curves import SomeResults, all_seed_values, as_list, renaming
 from packetloom.stats.interference import factor
 from packetloom.stats.serving import network_share, percentile_of
-from packetloom.stats.steadiness.diagnosis import Steadiness, diagnosed
+from packetloom.stats.steadiness.diagnosis import MOST_CUT, Steadiness, diagnosed
 from packetloom.stats.summary import ALL_SIZES, DEFAULT_BINS, SizeBin, polars_frame
 from packetloom.store.case_rows import CaseRow, TableName, varied
 from packetloom.store.results import Results, Snapshot
@@ -122,6 +122,8 @@ class Measure:
         return half_interval(values) if len(values) > 1 else None
 
 
+OF_THE_FINISHED = ("slowdown", "incast")
+"""What is asked where the flows that never finished are not counted."""
 STALLED, UNMEASURED, UNFINISHED = "stalled", "measured no flow", "did not finish"
 
 
@@ -218,6 +220,9 @@ def question_of(results: SomeResults, bins: Sequence[SizeBin] = DEFAULT_BINS) ->
     entities = tuple(dict.fromkeys(one for one, _ in found.places.values() if one in known))
     unfinished = found.measure("unfinished", "", "", ("unfinished", "mean"))
     left = {place: float(np.mean(list(shares.values()))) for place, shares in unfinished.values.items()}
+    if kind in OF_THE_FINISHED:
+        seeds = {place: len(shares) for place, shares in unfinished.values.items()}
+        stopped = _left_more(left, seeds) | stopped
     return Question(
         kind,
         entities,
@@ -251,6 +256,20 @@ def _stopped(several: Sequence[Results], lead: Measure) -> dict[tuple[str, Condi
             counts.setdefault(key, []).append(what)
     return {
         key: Stopped(len(whats), of[key], STALLED if STALLED in whats else whats[0]) for key, whats in counts.items()
+    }
+
+
+def _left_more(
+    left: Mapping[tuple[str, Condition], float], seeds: Mapping[tuple[str, Condition], int]
+) -> dict[tuple[str, Condition], Stopped]:
+    """What left a larger part of its flows unfinished than others: their times are known, those of its slowest not."""
+    least: dict[Condition, float] = {}
+    for (_, condition), share in left.items():
+        least[condition] = min(share, least.get(condition, 1.0))
+    return {
+        place: Stopped(seeds[place], seeds[place], f"left {in_percent(share)} of its flows unfinished")
+        for place, share in left.items()
+        if share > least[place[1]] + MOST_CUT
     }
 
 
