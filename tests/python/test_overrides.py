@@ -52,7 +52,7 @@ flows = 3
         ("scheme.-1.queue=1", "'-1' is none of TCP, DCTCP"),
         ("scheme.².queue=1", "'²' is none of TCP, DCTCP"),
         (f"scheme.{'9' * 5000}.queue=1", "is none of TCP, DCTCP"),
-        ("workload.3.sizes=1", r"workload\[0\]\.3: unknown key"),
+        ("workload.3.sizes=1", "'3' is none of 0; or "),
         ("run.seeds.x=1", "x is not inside a table"),
         ("run.seeds=5\nflows=7", "letter 12 is '\\\\n'; write printable text in one line"),
         ("run.seeds=5\r", "letter 12 is '\\\\r'"),

@@ -69,6 +69,8 @@ def test_a_tables_columns_are_explained(capsys: pytest.CaptureFixture[str]) -> N
     assert "fct / best_fct, also called normalised FCT" in capsys.readouterr().out
     with pytest.raises(PacketloomError, match=r"there is no table 'flow\.parquet' in results; did you mean 'flows'"):
         print_explanation("flow.parquet")
+    with pytest.raises(PacketloomError, match=r"no table 'flows\.parqet'; did you mean 'flows\.parquet'"):
+        print_explanation("flows.parqet")
 
 
 def test_pandas_and_polars(results: Results) -> None:

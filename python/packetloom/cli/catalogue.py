@@ -143,6 +143,10 @@ def print_explanation(name: str) -> None:
     if name.endswith(TABLE):
         _print_columns(name.removesuffix(TABLE), console)
         return
+    from difflib import get_close_matches
+
+    if near := get_close_matches(name, [table + TABLE for table in TABLES], 1, 0.8):
+        raise PacketloomError(f"there is no component and no table {name!r}; did you mean {near[0]!r}?")
     for component in json.loads(_explanation(name)):
         _print_component(component, console)
 

@@ -117,9 +117,10 @@ def _choose(tables: MutableSequence[Any], path: list[str], setting: str) -> tupl
     places = [str(place) for place in range(len(tables))]
     if head in places:
         return [tables[int(head)]], _inside(rest, head, setting)
-    if len(tables) == 1 and (not names[0:] or names[0] is None or head in tables[0] or head in _keys_of_schemes()):
+    may_leave_out = not names[0:] or names[0] is None or head in tables[0] or head in _keys_of_schemes()
+    if len(tables) == 1 and may_leave_out and not head.removeprefix("-").isdecimal():
         return [tables[0]], path
-    known = ", ".join([str(name) for name in names if name] or places)
+    known = ", ".join([str(name) for name in names if name] or places) or "none, as there is none"
     raise PacketloomError(f"--set {setting}: {head!r} is none of {known}; or * for all of them")
 
 
