@@ -12,6 +12,7 @@ import matplotlib as mpl
 import matplotlib.pyplot as plt
 import polars as pl
 import pytest
+from matplotlib.figure import Figure
 
 import commands
 import packetloom
@@ -23,7 +24,7 @@ from packetloom.report.measures import question_of
 from packetloom.report.network_folding import fold
 from packetloom.report.one_page import write_one_page
 from packetloom.report.panels import Curve, Dots, Mark, Panel, Stack, apart, panel_json
-from packetloom.report.plots import PRINT, Sheet, _printed, draw, plot_panels, save_figure
+from packetloom.report.plots import PRINT, Sheet, _legend_above, _printed, draw, plot_panels, save_figure
 from packetloom.report.server import server
 from packetloom.stats import curves
 from packetloom.stats.curves import style_at
@@ -417,3 +418,14 @@ def test_few_values_of_an_axis_each_have_their_tick_in_print_and_on_the_page(
     draw(panel, axes)
     assert not ticks or list(axes.get_xticks()) == ticks
     plt.close(figure)
+
+
+def test_a_legend_has_as_many_columns_as_its_labels_leave_room_for() -> None:
+    """One long label of seven stood for all of them: a legend of seven lines took half of a figure."""
+    labels = ["BFC", "ExpressPass", "SIRD", "dcPIM", "Homa", "NDP", "ExpressPass with Aeolus"]
+    sheet = Figure(figsize=(3.33, 3.0))
+    ax = sheet.subplots()
+    for label in labels:
+        ax.plot([0, 1], label=label)
+    assert _legend_above(sheet, [ax], columns=2) == 4
+    assert _legend_above(sheet, [ax], columns=1) == 7

@@ -284,14 +284,19 @@ def _legend_above(figure: Figure, axes: Sequence[Axes], columns: int) -> int:
     handles = {label: handle for ax in axes for handle, label in zip(*ax.get_legend_handles_labels(), strict=True)}
     if not handles:
         return 0
-    letters = max(map(len, handles)) + 6  # and what precedes the words
-    fitting = max(1, min(columns, int(figure.get_figwidth() * LETTERS_PER_INCH / letters)))
-    lines = -(-len(handles) // fitting)
+    room = figure.get_figwidth() * LETTERS_PER_INCH
+    even = next((count for count in range(columns, 1, -1) if _legend_letters(list(handles), count) <= room), 1)
+    lines = -(-len(handles) // even)
     even = -(-len(handles) // lines)
     figure.legend(
         handles.values(), handles.keys(), loc="outside upper center", ncols=even, fontsize="small", frameon=False
     )
     return lines
+
+
+def _legend_letters(labels: list[str], columns: int) -> int:
+    """How wide a legend is: the longest label of each column, and what precedes the words."""
+    return sum(max(map(len, own)) + 6 for own in np.array_split(labels, columns) if len(own))
 
 
 def draw(panel: Panel, ax: Axes, beside: Sequence[Panel] = ()) -> None:
