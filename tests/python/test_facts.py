@@ -57,6 +57,7 @@ def test_sources_keep_their_rates_apart() -> None:
     two = [{"sizes": {"kind": "constant", "size": size}, "share": 0.5} for size in ("20KB", "2MB")]
     lines = said(workload=two)
     assert sum(line.startswith("traffic: ") and "mean" in line for line in lines) == 2
+    assert not any(line.endswith(" flows") for line in lines), "the run's flows are those of both together"
     (first, *_) = [line for line in lines if line.startswith("load 0.2")]
     assert first.count("flows/s") == 2
     assert "load 0.100" in first

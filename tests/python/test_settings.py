@@ -163,6 +163,15 @@ def doubted(changes: dict[str, Any]) -> list[str]:
             'scheme[0].queue: uec goes by marks, and "ndp" sets none; write its ecn_min and ecn_max',
         ),
         (
+            {"topology": {"kind": "rack"}, "scheme": [scheme("cubic", queue="ecn")]},
+            'scheme[0].queue: cubic sends packets that can\'t be marked, so "ecn" marks none',
+        ),
+        (
+            {"topology": {"kind": "rack"}, "scheme": [scheme("cubic", queue={"kind": "egress", "aqm": "red"})]},
+            'scheme[0].queue: cubic sends packets that can\'t be marked, so "egress" marks none',
+        ),
+        ({"topology": {"kind": "rack"}, "scheme": [scheme("cubic", queue={"kind": "egress", "aqm": "pie"})]}, ""),
+        (
             {
                 "topology": {"kind": "rack"},
                 "scheme": [scheme({"kind": "tcp", "priority": "remaining"}, queue="drop-tail")],

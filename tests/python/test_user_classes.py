@@ -14,6 +14,7 @@ import pytest
 import packetloom
 from packetloom import ArgumentError, PacketloomError, ScenarioError, _core
 from packetloom.campaign.executor import simulation_of
+from packetloom.scenario import confounders
 from packetloom.scenario.plan import read_plan
 from packetloom.schemes import kept
 from packetloom.schemes.loader import load
@@ -295,8 +296,26 @@ def test_a_choice_of_what_there_is_not_ends_the_run(method: str, tmp_path: Path)
     more: dict[str, Any] = {"entropies": 4} if part == "routing" else {}
     parts: dict[str, Any] = {"transport": "uec" if part == "routing" else "tcp", "queue": "drop-tail"}
     parts[part] = mine(file, "Mad", **more)
-    with pytest.raises(PacketloomError, match=rf"Mad\.{method} {said}.*\(flow \d+, host\d+ to host\d+, at "):
+    said = rf"scheme\.{part}: Mad\.{method} {said}.*\(flow \d+, host\d+ to host\d+, at "
+    with pytest.raises(PacketloomError, match=said):
         packetloom.run(scenario(parts), output=tmp_path / "results")
+
+
+@pytest.mark.parametrize("statement", ["queue.drop()", "queue.drop_first(0)", "pass"])
+def test_a_rule_that_drops_nothing_has_no_bound_and_that_is_said(statement: str, tmp_path: Path) -> None:
+    file = tmp_path / "rule.py"
+    body = f"        if queue.bytes > 30_000:\n            {statement}\n        return 0\n"
+    file.write_text(f"{HEAD}class Rule(QueueRule):\n    def arrives(self, arrival, queue):\n{body}")
+    bounded = {"name": "bounded", "transport": "tcp", "queue": {"kind": "drop-tail", "capacity": "30KB"}}
+    given = scenario({"transport": "tcp", "queue": mine(file, "Rule")})
+    given["scheme"].append(bounded)
+    plan = read_plan(given)
+    assert any("Rule drops nothing, so any amount may wait at a port" in one for one in plan.warnings) is (
+        statement == "pass"
+    )
+    (held,) = [one for one in confounders.unequal(plan.cases) if one.what == "buffer of a switch's port"]
+    told = dict(held.values)
+    assert told[given["scheme"][0]["name"]] == ("unlimited" if statement == "pass" else "what its class lets wait")
 
 
 @pytest.mark.parametrize(
@@ -339,17 +358,26 @@ def test_a_label_that_can_not_be_ends_the_run(declared: str, statement: str, sai
 
 MISTAKES = [
     # A scheme's part, what its class is, and what is said.
-    ("queue", "class A(QueueRule):\n    def arrives(self, arrival, queue):\n        return 0.5\n", "gets a float"),
+    (
+        "queue",
+        "class A(QueueRule):\n    def arrives(self, arrival, queue):\n        return 0.5\n",
+        "it returns float64",
+    ),
+    (
+        "queue",
+        "class A(QueueRule):\n    def arrives(self, arrival, queue):\n        if queue.bytes:\n            return 0\n",
+        "it does not return a number wherever it ends; write a last line such as return 0",
+    ),
     ("queue", "class A(QueueRule):\n    def arrives(self, arrival, queue):\n        queue.cut()\n", "no method 'cut'"),
     (
         "queue",
         "class A(QueueRule):\n    def arrives(self, arrival, queue):\n        queue.trim()\n        return 0\n",
-        "line 4: A trims, so it needs trim_to_bytes, such as trim_to_bytes = 64",
+        "line 4: trim() needs trim_to_bytes = 64 in the class A",
     ),
     (
         "queue",
         "class A(QueueRule):\n    def arrives(self, arrival, queue):\n        queue.mark()\n        return 0\n",
-        "line 4: A marks, so it needs marks, such as marks = True",
+        "line 4: mark() needs marks = True in the class A",
     ),
     ("queue", "class A(QueueRule):\n    lanes = 300\n", "lanes is 300; write a whole number from 1 to 255"),
     ("queue", "class A(QueueRule):\n    def next(self, arrival, queue):\n        return 0\n", "next takes self, queue"),

@@ -111,6 +111,11 @@ pub trait Scheme: Transport {
         false
     }
 
+    /// Whether queues may mark its data. Marks may serve a routing where the transport does not go by them.
+    fn is_markable(values: &Values) -> bool {
+        Self::goes_by_marks(values)
+    }
+
     /// Whether its data says which of it no receiver has called for, so that queues can drop that first (Aeolus).
     fn sends_unscheduled(_values: &Values) -> bool {
         false
@@ -208,6 +213,8 @@ pub struct Entry {
     pub smallest_bytes: fn(&Values) -> u64,
     /// Whether it goes by marks, so that some queue has to set them.
     pub goes_by_marks: fn(&Values) -> bool,
+    /// Whether queues may mark its data.
+    pub is_markable: fn(&Values) -> bool,
     /// Whether its data says which of it no receiver has called for.
     pub sends_unscheduled: fn(&Values) -> bool,
     /// Its rates that are as they are whatever the link's.
@@ -255,6 +262,7 @@ impl Entry {
             },
             smallest_bytes: T::smallest_bytes,
             goes_by_marks: T::goes_by_marks,
+            is_markable: T::is_markable,
             sends_unscheduled: T::sends_unscheduled,
             fixed_rates: T::fixed_rates,
             is_answered: T::is_answered,

@@ -127,6 +127,11 @@ impl<V: Variant> Scheme for Sprayed<V> {
         V::goes_by_marks(values)
     }
 
+    // Entropies are chosen by marks, too.
+    fn is_markable(_: &Values) -> bool {
+        true
+    }
+
     fn configure(values: &Values) -> Setup {
         let Settings(config) = V::read(values);
         Setup { config: Arc::new(config), links: None }

@@ -360,8 +360,8 @@ impl Simulation {
         outcome.warnings.extend(rung.note().map(str::to_owned));
         outcome.warnings.extend(measured.map(|measured| measured.told()));
         outcome.is_estimated = rung != Fidelity::Packets;
-        if let Some(message) = outcome.refused.take() {
-            return Err(Complaint::new("scheme.transport", message));
+        if let Some(refused) = outcome.refused.take() {
+            return Err(refused);
         }
         if is_audited && outcome.violation.is_none() {
             let checked = check_rows(&outcome.flows, &outcome.topology, outcome.format, promises);

@@ -106,6 +106,19 @@ def _typed_whole(value):  # type: ignore[no-untyped-def]
     return lambda value: value
 
 
+def _chosen(value):  # type: ignore[no-untyped-def]
+    """What a method returns that is to return a whole number."""
+
+
+@overload(_chosen)
+def _typed_chosen(value):  # type: ignore[no-untyped-def]
+    if isinstance(value, types.NoneType | types.Optional):
+        raise TypingError("it does not return a number wherever it ends; write a last line such as return 0")
+    if not isinstance(value, types.Integer | types.Boolean):
+        raise TypingError(f"it returns {value}, and a whole number is wanted; write return int(...)")
+    return lambda value: value
+
+
 def _external(name: str, result: Any, *arguments: Any) -> Any:
     return types.ExternalFunction(name, result(*arguments))
 
@@ -182,6 +195,7 @@ def _compiled_cbrt(value: Any) -> Any:
 _OURS: dict[str, Any] = {
     f"{OURS}carray": carray,
     f"{OURS}whole": _whole,
+    f"{OURS}chosen": _chosen,
     **_plain_methods("Pace"),
     **_plain_methods("Paths"),
     **_plain_methods("Queue"),

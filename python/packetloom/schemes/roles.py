@@ -142,6 +142,7 @@ ROLES: Mapping[str, Role] = {
         },
         constants={"lanes": (1, 255), "marks": _FLAG, "trim_to_bytes": (0, 65_535)},
         promised={"mark": "marks = True", "trim": "trim_to_bytes = 64"},
+        implied={"drops": ("drop", "drop_first")},
     ),
     "TelemetryControl": _RATE_CONTROL,
     "RateControl": _RATE_CONTROL,

@@ -138,7 +138,7 @@ def _entry(declared: Declared, name: str, hook: Hook) -> ast.stmt:
     given = ("state", "event", "tools") if hook.event else ("state", "tools")
     records = ", ".join(f"carray({one}, 1)[0]" for one in given)
     call = f"{function_name(declared.name, name)}({records})"
-    result = f"carray(tools, 1)[0].result = {OURS}whole({call})" if hook.returns else call
+    result = f"carray(tools, 1)[0].result = {OURS}chosen({call})" if hook.returns else call
     # numba's own code raises exceptions, such as for an index that is out of range. The simulator ends the run.
     body = f"    try:\n        {result}\n    except Exception:\n        return 1\n    return 0\n"
     text = f"def {entry_name(declared.name, name)}(state, event, tools):\n{body}"
@@ -323,7 +323,7 @@ class _Translator(ast.NodeTransformer):
     def _promised(self, node: ast.expr, method: str) -> None:
         promise = self.declared.role.promised.get(method)
         if promise and not self.declared.constants[promise.partition(" = ")[0]]:
-            message = f"{self.declared.name} {method}s, so it needs {promise.partition(' = ')[0]}, such as {promise}"
+            message = f"{method}() needs {promise} in the class {self.declared.name}"
             raise TranslationError(node.lineno, message)
 
     def _own(self, node: ast.Attribute, name: str) -> None:

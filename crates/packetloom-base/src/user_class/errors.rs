@@ -184,6 +184,17 @@ pub struct ControlError {
     pub error: SchemeError,
 }
 
+impl ControlError {
+    /// The part of a scheme that the class is, by which of its methods this was.
+    pub fn key(&self) -> &'static str {
+        match self.method {
+            "arrives" | "next" | "leaves" => "scheme.queue",
+            "choose" | "judged" => "scheme.routing",
+            _ => "scheme.transport",
+        }
+    }
+}
+
 impl std::fmt::Display for ControlError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{}.{} {}", self.class, self.method, self.error)

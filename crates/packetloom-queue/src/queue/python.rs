@@ -35,14 +35,22 @@ pub const QUEUE: Registered<Making> = Registered { component: COMPONENT, factory
 fn read(values: &Values) -> Specification {
     let code = named(&ROLE, values).ok();
     let port = code.map(|code| Built::Held(Buffer::Python(Box::new(Ruled::of(code, values)))));
+    // What may be dropped: nobody knows when. What never is has no bound.
+    let drops = code.is_none_or(|code| code.constant("drops") != 0);
+    let unbounded = || {
+        format!(
+            "{} drops nothing, so any amount may wait at a port; call queue.drop()",
+            code.map_or("it", |code| code.name)
+        )
+    };
     let trim_to_bytes = code.and_then(|code| u64::try_from(code.constant("trim_to_bytes")).ok());
     Specification {
-        // Nobody knows, and it may drop what it likes.
-        bounds: vec![Bound::bytes(u64::MAX)],
-        is_sized_by_design: true,
+        bounds: drops.then_some(Bound::ANY).into_iter().collect(),
+        is_sized_by_design: drops,
+        never_reached: (!drops).then(|| ("class", unbounded())),
         marks: code.is_some_and(|code| code.constant("marks") != 0),
         trims_to_bytes: trim_to_bytes.filter(|&to| to > 0),
-        traits: Traits { ranks: true, drops_early: true, ..Traits::CLASSES },
+        traits: Traits { ranks: true, drops_early: drops, ..Traits::CLASSES },
         ..Specification::new(values, port)
     }
 }

@@ -55,7 +55,7 @@ pub struct Specification {
     pub may_mark: bool,
     /// From where on it marks, by the rate of a port.
     pub(super) thresholds: Option<Thresholds>,
-    /// The parameter that it is too short for, if one is, and what that means.
+    /// The parameter that its capacity never lets act, if there is one, and what that means.
     pub never_reached: Option<(&'static str, String)>,
     /// Whether it goes by the weights in packets.
     pub weighs: bool,
@@ -192,7 +192,7 @@ impl Specification {
     }
 
     /// The most bytes that may wait at a port with this queue, if packets have up to `packet_bytes`, the pool of
-    /// its switch aside; `None`: there is no bound.
+    /// its switch aside; `None`: there is no bound. [`u64::MAX`]: a class in Python decides.
     pub fn most_bytes(&self, packet_bytes: u64) -> Option<u64> {
         self.bounds.iter().map(|bound| bound.bytes_with(packet_bytes)).min()
     }
@@ -248,6 +248,9 @@ pub(super) struct Bound {
 }
 
 impl Bound {
+    /// One that nobody knows but what drops packets.
+    pub(super) const ANY: Bound = Bound::bytes(u64::MAX);
+
     pub(super) const fn bytes(bytes: u64) -> Bound {
         Bound { bytes, packets: 0 }
     }

@@ -128,6 +128,7 @@ impl Workload {
         let mut is_queried = vec![false; specs.len()];
         let mut is_triggered = is_queried.clone();
         let mut requests = Vec::new();
+        let mut sharing = Vec::new();
         let mut planned = AllPlanned { trigger_delay: Time::NEVER, ..AllPlanned::default() };
         for (index, (spec, members)) in specs.iter().zip(members::choose(specs, env)?).enumerate() {
             let among = members.describe(env.hosts);
@@ -136,6 +137,7 @@ impl Workload {
             let mut fact = match built {
                 Built::Open(source, fact) => {
                     is_queried[index] = source.source.query().is_some();
+                    sharing.extend(source.shares_limit.then_some((index, source.left)));
                     open.push(source);
                     fact
                 }
@@ -167,6 +169,10 @@ impl Workload {
             facts.push(fact);
         }
         check_count(&facts, env)?;
+        // The run's flows are those of all of them together: nobody knows how many are whose.
+        for (index, own) in sharing.iter().filter(|_| sharing.len() > 1) {
+            facts[*index].flows = *own;
+        }
         let have_all_starts = is_queried.iter().all(|is_queried| !is_queried) && chains.is_empty();
         let serving = beside(requests, &open, have_all_starts && planned.is_empty(), specs.len())?;
         let base = first_chain_id(&open, env.flow_limit).saturating_add(planned.flows).min(HIGH_BASE);

@@ -135,6 +135,14 @@ fn odd_queues(scheme: &Values) -> Vec<(String, String)> {
         let message = format!("{kind} goes by marks, and {name:?} sets none; {such_as}");
         note("queue", message);
     }
+    if queue.marks && !queue.traits.drops_early && !transport::is_markable(&transport) {
+        let instead = if queue.pauses() { "dcqcn" } else { "dctcp" };
+        let message = format!(
+            "{kind} sends packets that can't be marked, so {name:?} marks none: nothing that it says of marks acts; \
+             {instead} goes by marks"
+        );
+        note("queue", message);
+    }
     if transport::sends_unscheduled(&transport) && !queue.drops_unscheduled {
         let such_as = if needs.lost_credits {
             "drop_unscheduled_above of \"credit-limiter\" does"

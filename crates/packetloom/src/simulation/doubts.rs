@@ -79,8 +79,10 @@ impl Simulation {
         let [from, to] = [from, to].map(|tier| topology.tier_names[usize::from(tier)]);
         let advice = match self.setting.case.load {
             Some(load) => {
-                let least = (load / most * 100.0).floor() / 100.0;
-                format!("write a load up to {least}, or a network with more between them")
+                format!(
+                    "write a load up to {}, or a network with more between them",
+                    two_digits_down(load / most)
+                )
             }
             None => "write a lower rate, or a network with more between them".to_owned(),
         };
@@ -144,6 +146,15 @@ impl Simulation {
         let message = format!("hosts have {fastest} at most, so no flow ever slows down; write less");
         (floor >= fastest).then(|| Complaint::new("scheme.transport.min_rate", message))
     }
+}
+
+/// Two digits of a share, no more than it is.
+fn two_digits_down(share: f64) -> f64 {
+    let mut scale = 100.0;
+    while share > 0.0 && share * scale < 10.0 {
+        scale *= 10.0;
+    }
+    (share * scale).floor() / scale
 }
 
 /// What all sources offer, in bits per second on the wire; nothing where some source has no rate.

@@ -310,7 +310,7 @@ impl Driven {
         let mut outcome = self.conclude();
         match (outcome.refused.take(), &outcome.violation) {
             (_, Some(violation)) => Err(Failure::Violated(violation.to_string())),
-            (Some(message), None) => Err(Failure::Refused(message)),
+            (Some(refused), None) => Err(Failure::Refused(refused.message)),
             (None, None) => Ok(outcome),
         }
     }
@@ -434,7 +434,7 @@ impl Driven {
         self.collector.read(&mut self.log, &self.setting.topology);
         let Some((at, flow, error)) = self.collector.refused() else { return Ok(()) };
         let pair = self.collector.pair(flow).unwrap_or_default();
-        Err(Failure::Refused(refusal(at, flow, pair, error)))
+        Err(Failure::Refused(refusal(at, flow, pair, error).message))
     }
 
     /// Looks at what is known only between two windows; why the case comes no nearer to its end, if so.

@@ -66,6 +66,7 @@ const ASPECTS: &[Aspect] = &[
     Aspect { what: "acknowledgements", held: acknowledgements },
     Aspect { what: "buffer of a switch's port", held: buffer },
     Aspect { what: "first window of a flow", held: first_window },
+    Aspect { what: "shortest retransmission timeout", held: least_timeout },
     Aspect { what: "priority queues of a port", held: priorities },
     Aspect { what: "choice of paths", held: paths },
     Aspect { what: "line rate that constants were made for", held: constants },
@@ -211,6 +212,7 @@ fn buffer(side: &Side<'_>) -> Option<Held> {
         }
         (None, _) => match queue.most_bytes(format.mss_bytes + format.header_bytes) {
             None => Held::foreign("unlimited".to_owned(), "unlimited".to_owned()),
+            Some(u64::MAX) => Held::own("what its class lets wait".to_owned()),
             Some(bytes) => {
                 let text = format!("{bytes}B");
                 let written = queue.has_capacity().then(|| ("queue.capacity", text.clone()));
@@ -236,6 +238,15 @@ fn first_window(side: &Side<'_>) -> Option<Held> {
         _ => None,
     }
     .map(Held::own)
+}
+
+/// Of senders that estimate their timeout: under incast it may decide all. Others' constant is a part of what they are.
+fn least_timeout(side: &Side<'_>) -> Option<Held> {
+    let entries = &side.transport.entries;
+    let estimates = entries.get("rto_estimation") == Some(&Value::Flag(true));
+    let Some(Value::Time(least)) = entries.get("min_rto").filter(|_| estimates) else { return None };
+    let text = least.to_string();
+    Some(Held { written: Some(("transport.min_rto", text.clone())), ..Held::foreign(text.clone(), text) })
 }
 
 fn priorities(side: &Side<'_>) -> Option<Held> {
@@ -401,6 +412,17 @@ mod tests {
         assert!(!differ("kind = \"rack\"\nhosts = 4"));
         assert!(!differ("kind = \"dumbbell\"\nleft = 2\nright = 2"));
         assert!(!differ("kind = \"dragonfly\"\nhosts_per_router = 1"));
+    }
+
+    #[test]
+    fn shortest_timeouts_that_were_set_are_named() {
+        let patient = "{ kind = \"dctcp\", min_rto = \"10ms\" }";
+        let ecn = "\"ecn\"";
+        let found = between("10Gbps", &(scheme("A", "\"tcp\"", ecn) + &scheme("B", patient, ecn)));
+        assert_eq!(foreign(&found), ["shortest retransmission timeout"]);
+        assert_eq!(found[0].remedy, ["scheme.A.transport.min_rto=10ms"]);
+        let own = scheme("A", patient, ecn) + &scheme("B", "\"min-tcp\"", ecn);
+        assert!(foreign(&between("10Gbps", &own)).is_empty(), "MinTCP's constant is its own");
     }
 
     #[test]

@@ -15,6 +15,7 @@ use crate::narrow::exact;
 use crate::packet::Format;
 use crate::queue::{CLASSES, Pause, PauseRecord};
 use crate::record::{Capture, Captured, QueueRecorder, Reordering, SentRecorder, pcapng};
+use crate::spec::Complaint;
 use crate::topology::Topology;
 use crate::units::{Rate, Time};
 use std::collections::BTreeMap;
@@ -133,7 +134,7 @@ pub struct Outcome {
     /// The invariant that was violated, if one was: then the run ended there, and its results are void.
     pub violation: Option<Violation>,
     /// What a congestion control of the user's did wrong, if it did: then there is no result.
-    pub refused: Option<String>,
+    pub refused: Option<Complaint>,
     /// What central control took, where there was any.
     pub control: Option<Control>,
     /// A row per collective operation and repetition.

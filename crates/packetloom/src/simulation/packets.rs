@@ -16,7 +16,7 @@ use crate::queue::Specification;
 use crate::record::QueueRecorder;
 use crate::routing;
 use crate::scenario::Case;
-use crate::spec::Values;
+use crate::spec::{Complaint, Values};
 use crate::stall::{self, CycleWatch, StallWatch};
 use crate::transport;
 use crate::units::Time;
@@ -89,7 +89,7 @@ pub(super) struct End {
     /// The invariant that was violated, if one was.
     pub(super) violation: Option<Violation>,
     /// What a congestion control of the user's did wrong, if it did.
-    pub(super) refused: Option<String>,
+    pub(super) refused: Option<Complaint>,
     /// What had gone through each port when all flows were over.
     pub(super) finish: Option<Finish>,
 }
@@ -438,8 +438,13 @@ pub(super) fn modelled(jobs: &[Job], until: Time) -> Vec<RankSpans> {
 }
 
 /// What a user's class did wrong.
-pub(super) fn refusal(at: Time, flow: FlowId, (src, dst): (HostId, HostId), error: ControlError) -> String {
-    format!("{error} (flow {flow}, host{src} to host{dst}, at {at})")
+pub(super) fn refusal(
+    at: Time,
+    flow: FlowId,
+    (src, dst): (HostId, HostId),
+    error: ControlError,
+) -> Complaint {
+    Complaint::new(error.key(), format!("{error} (flow {flow}, host{src} to host{dst}, at {at})"))
 }
 
 /// Whether the case waits for flows. For one that its sender is done with, and that is not whole, nothing more comes.

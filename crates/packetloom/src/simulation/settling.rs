@@ -55,7 +55,7 @@ pub struct Settling {
     overloaded: Vec<(String, f64)>,
     /// The slowest link of a class, where an even share of the class's traffic is all that it carries or more.
     slow: Vec<(String, Rate, f64)>,
-    /// Links beside those that are down for good, which carry the rest.
+    /// Links beside those that are down for good, which carry the rest; and those to receivers that are slow for good.
     crowded: Vec<(String, f64)>,
 }
 
@@ -101,6 +101,9 @@ impl Settling {
         for ((from, to), class) in classes(case, env, topology)? {
             let each = offered_bps * class.crossings / f64::from(class.links);
             crowded.extend(beside_dead(topology, &dead, ((from, to), each)));
+            if to == 0 {
+                crowded.extend(to_slow_receivers(&case.faults, topology, each));
+            }
             let load = offered_bps * class.crossings / class.bps;
             longest = longest.max(constant(load, class.bps / f64::from(class.links)));
             busiest = busiest.max(load);
@@ -259,6 +262,23 @@ fn beside_dead(
     };
     // Between hosts and their switches there is no other link.
     if from == 0 || to == 0 { Vec::new() } else { hurt.into_iter().filter_map(crowded).collect() }
+}
+
+/// Of hosts that receive slowly for good: their links, and how much these are offered of what the host takes, if it is
+/// more than that and `each` is offered so many bits per second.
+fn to_slow_receivers(faults: &[Values], topology: &Topology, each_bps: f64) -> Vec<(String, f64)> {
+    let lasting = faults.iter().filter(|fault| {
+        fault.kind == "slow-receiver"
+            && fault.time("at") != Time::NEVER
+            && fault.optional_time("until").is_none()
+    });
+    let slow = lasting.filter_map(|fault| {
+        let load = each_bps / fault.rate("rate").as_bps() as f64;
+        let is_known = topology.nodes_called(&fault.text("host"), "host").is_ok();
+        (is_known && load >= 1.0)
+            .then(|| (format!("links to the slow receiver {}", fault.text("host")), load))
+    });
+    slow.collect()
 }
 
 /// How irregular arrivals are that go by the clock; `None` if a source that counts does not.
@@ -473,5 +493,27 @@ mod tests {
         assert!(crowded.iter().all(|(_, found)| (found / load - 1.0).abs() < 0.05), "{crowded:?}");
         let mended = format!("{dead}until = \"2ms\"\n");
         assert!(!settling(0.4, &mended).is_overloaded());
+    }
+
+    #[test]
+    fn a_slow_receiver_may_be_offered_more_than_it_takes() {
+        let settling = |load: f64, until: &str| {
+            let toml = format!(
+                "[topology]\n{RACK}\n[[workload]]\nsizes = {{ kind = \"constant\", size = \"100KB\" }}\nclass = 3\n\
+                 [[scheme]]\nname = \"X\"\ntransport = \"roce\"\nqueue = \"shared-buffer\"\n\
+                 [run]\nloads = [{load}]\nflows = 1000\n\
+                 [[fault]]\nkind = \"slow-receiver\"\nhost = \"host0\"\nrate = \"2Gbps\"\nat = \"1ms\"\n{until}"
+            );
+            let scenario = Scenario::from_toml(&toml, "test.toml", Path::new("")).expect("a scenario");
+            let simulation = Simulation::new(scenario.cases().next().expect("a case")).expect("it is sound");
+            simulation.settling().expect("flows arrive by the clock")
+        };
+        assert!(!settling(0.15, "").is_overloaded());
+        let crowded = settling(0.4, "").crowded;
+        let [(links, found)] = &crowded[..] else { panic!("{crowded:?}") };
+        assert_eq!(links, "links to the slow receiver host0");
+        let load = 0.4 * 10.0 / 2.0;
+        assert!((found / load - 1.0).abs() < 0.1, "{found}");
+        assert!(!settling(0.4, "until = \"2ms\"\n").is_overloaded());
     }
 }

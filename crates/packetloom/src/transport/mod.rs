@@ -27,6 +27,11 @@ pub fn goes_by_marks(transport: &Values) -> bool {
     find(&transport.kind).is_some_and(|entry| (entry.goes_by_marks)(transport))
 }
 
+/// Whether queues may mark a transport's data, if it has packets.
+pub fn is_markable(transport: &Values) -> bool {
+    find(&transport.kind).is_none_or(|entry| (entry.is_markable)(transport))
+}
+
 /// Whether a transport's data says which of it no receiver has called for.
 pub fn sends_unscheduled(transport: &Values) -> bool {
     find(&transport.kind).is_some_and(|entry| (entry.sends_unscheduled)(transport))
