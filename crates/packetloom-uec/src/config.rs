@@ -35,7 +35,7 @@ pub struct Credits {
     pub most: Most,
     /// How receivers pull.
     pub pacer: pacer::Settings,
-    /// The share of the link that pulls are to fill (Ultra Ethernet); or of a full packet's time between two (EQDS).
+    /// The share of the link that pulls are to fill (Ultra Ethernet); or of a pull's credit's time between two (EQDS).
     pub share: f64,
     /// Bytes that a packet takes on the link beside its own (EQDS).
     pub framing_bytes: u64,
@@ -161,12 +161,13 @@ impl Config {
 
     /// A new flow's credit, if receivers give some.
     pub fn credit(&self, rate: Rate) -> Option<credit::Settings> {
-        let Credits { quantum, most, .. } = self.credits?;
+        let Credits { quantum, most, pacer, .. } = self.credits?;
         let most = match most {
             Most::Packets(packets) => packets * self.mtu(),
             Most::Bdps(bdps) => saturated::<i64>(bdps * self.bdp(rate)),
         };
-        Some(credit::Settings { quantum, most: most.max(self.mtu()), mtu: self.mtu(), is_eqds: self.is_eqds })
+        let (mtu, is_eqds) = (self.mtu(), self.is_eqds);
+        Some(credit::Settings { quantum, most: most.max(mtu), mtu, is_eqds, wraps: pacer.idle_again })
     }
 
     /// How a host with a link of this rate pulls.
@@ -182,7 +183,10 @@ impl Config {
         let Some(credits) = self.credits else { return Time::ZERO };
         let seconds = |bytes: u64| 8.0 * bytes as f64 * 1e12 / rate.as_bps() as f64;
         let takes = match self.is_eqds {
-            true => credits.share * seconds(exact::<u64>(self.mtu()) + credits.framing_bytes),
+            true => {
+                let credit = u64::from(credits.pacer.quanta) * exact::<u64>(credits.quantum);
+                credits.share * seconds(credit + self.format.data.header_bytes + credits.framing_bytes)
+            }
             // A packet takes more of the link than the credit that it costs.
             false => {
                 let mtu = exact::<u64>(self.mtu());

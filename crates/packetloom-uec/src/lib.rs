@@ -57,7 +57,7 @@ use header::Header;
 use lanes::{Lane, Lanes};
 use links::Links;
 use ordered::Gap;
-use pacer::Pacer;
+use pacer::{FindPulls, Pacer};
 use packetloom_base::narrow::{narrow, saturated};
 use packetloom_base::{flow, narrow, packet, prefetch, spec, units};
 use packetloom_engine::engine;
@@ -69,6 +69,7 @@ use receiver::{Pulls, Receiver};
 use sack::Arrivals;
 use sender::Sender;
 use service::Service;
+use std::collections::BTreeMap;
 use std::marker::PhantomData;
 use std::sync::Arc;
 use taking::{answer_when_over, take_in};
@@ -111,6 +112,8 @@ pub struct Sprayed<V> {
     lanes: Lanes,
     senders: FlowTable<Sender>,
     receivers: FlowTable<Receiver>,
+    /// With `idle_pulls = "htsim"`: flows that are over, but pulled from all the same.
+    over: BTreeMap<FlowId, Receiver>,
     finished: Finished,
     variant: PhantomData<V>,
 }
@@ -168,6 +171,7 @@ impl<V: Variant> Scheme for Sprayed<V> {
             lanes: Lanes::new(Arc::clone(config), links.clone()),
             senders: FlowTable::default(),
             receivers: FlowTable::default(),
+            over: BTreeMap::new(),
             finished: Finished::new(Time(config.rto.as_ps().saturating_mul(sender::LONGEST_SILENCE + 8))),
             variant: PhantomData,
         }
@@ -407,6 +411,10 @@ impl<V: Variant> Sprayed<V> {
         }
         if receiver.arrivals.are_whole() {
             let packets = receiver.arrivals.packets();
+            if lane.config.credits.is_some_and(|credits| credits.pacer.idle_again) {
+                let over = Receiver { arrivals: Arrivals::default(), gap: Gap::default(), ..*receiver };
+                self.over.insert(flow, over);
+            }
             self.receivers.remove(flow);
             self.finished.add(context.now, flow, packets);
             context.delivered(flow);
@@ -434,8 +442,9 @@ impl<V: Variant> Sprayed<V> {
                 return;
             }
             let takes = lane.config.pull_takes(lane.rate.unwrap_or_else(|| context.nic_rate()));
-            let Some((flow, given)) = pacer.pull((now, takes), &mut self.receivers) else { return };
-            let Some(receiver) = self.receivers.get(flow) else { return };
+            let mut pulls = Known { receivers: &mut self.receivers, over: &mut self.over };
+            let Some((flow, given)) = pacer.pull((now, takes), &mut pulls) else { return };
+            let Some(receiver) = self.receivers.get(flow).or_else(|| self.over.get(&flow)) else { return };
             let (sender, class) = (receiver.sender, receiver.class);
             self.send_control((flow, number), sender, class, Header::Pull(given));
         }
@@ -449,6 +458,21 @@ impl<V: Variant> Sprayed<V> {
         }
         if self.receivers.states().any(|receiver| receiver.lane == number) {
             begin_period(lane, number, context);
+        }
+    }
+}
+
+/// What is known of flows' credit, those that are over included.
+struct Known<'a> {
+    receivers: &'a mut FlowTable<Receiver>,
+    over: &'a mut BTreeMap<FlowId, Receiver>,
+}
+
+impl FindPulls for Known<'_> {
+    fn find(&mut self, flow: FlowId) -> Option<&mut Pulls> {
+        match self.receivers.find(flow) {
+            Some(pulls) => Some(pulls),
+            None => self.over.get_mut(&flow).map(|receiver| &mut receiver.pulls),
         }
     }
 }

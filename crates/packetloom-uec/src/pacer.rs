@@ -27,6 +27,9 @@ pub struct Settings {
     pub by_quantum: bool,
     /// Quanta whose time passes after a pull that gave none.
     pub least_quanta: u32,
+    /// Whether a flow joins the list of idle ones each time that it has got what it wants, though it may be there
+    /// already, and stays after its end, as in htsim.
+    pub idle_again: bool,
 }
 
 /// Finds what is known of a flow's credit, if there is such a flow.
@@ -129,7 +132,7 @@ impl Pacer {
             of.is_active = of.missing() > 0;
             if of.is_active {
                 self.active.push_back(flow);
-            } else if !std::mem::replace(&mut of.is_idle, true) {
+            } else if !std::mem::replace(&mut of.is_idle, true) || self.settings.idle_again {
                 self.idle.push_back(flow);
             }
             return Some((flow, of.given, given));
@@ -164,6 +167,7 @@ mod tests {
         trimmed_first: true,
         by_quantum: false,
         least_quanta: 0,
+        idle_again: false,
     };
     const UEC: Settings = Settings {
         quanta: 64,
@@ -172,6 +176,7 @@ mod tests {
         trimmed_first: false,
         by_quantum: true,
         least_quanta: 4,
+        idle_again: false,
     };
 
     impl FindPulls for BTreeMap<FlowId, Pulls> {
@@ -220,6 +225,19 @@ mod tests {
             wanted.into_iter().chain(on_trust).map(|(flow, given)| (flow, given, 100)).collect();
         assert_eq!(pulls, expected);
         assert!(!host.pacer.has_any());
+    }
+
+    #[test]
+    fn as_in_htsim_a_flow_is_idle_as_often_as_it_was_satisfied() {
+        for (idle_again, pulls_on_trust) in [(false, 1), (true, 2)] {
+            // No more than a pull on trust for each time that it is on the list.
+            let mut host = Host::new(Settings { idle_again, most_slow: 1, ..EQDS }, &[8]);
+            assert_eq!(host.pull(), Some((0, 8, 100)), "what it wants");
+            // It wants more before any pull goes on trust.
+            host.request(0, 9, 0);
+            assert_eq!(host.pull(), Some((0, 16, 100)), "satisfied again");
+            assert_eq!(std::iter::from_fn(|| host.pull()).count(), pulls_on_trust);
+        }
     }
 
     #[test]

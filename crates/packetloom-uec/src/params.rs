@@ -217,6 +217,7 @@ pub const UEC: &[Param] = &[
         "The share of the receiver's link that the credit of pulls would fill.",
         HTSIM,
     ).acts(HAS_CREDIT),
+    IDLE_PULLS.acts(HAS_CREDIT),
     param! {
         "oversubscription": Kind::Number(1.0, 1000.0),
         "With control = \"rccc\": how many times more the hosts' links carry than the fabric above them. Receivers then pull for less than their link while packets are marked, or trimmed before the last link. Left out: they do not.",
@@ -297,8 +298,8 @@ pub const EQDS: &[Param] = &[
         "pull_interval",
         Kind::Number(0.01, 100.0),
         "0.99",
-        "The interval between two pulls, in units of the time that a full packet with framing takes on the receiver's link.",
-        "htsim_eqds: 0.99",
+        "The interval between two pulls, in units of the time that the credit of one takes on the receiver's link, with a header and framing.",
+        "htsim_eqds: 0.99 of 4160 B with framing, whatever its -mtu",
     ),
     param(
         "framing",
@@ -307,7 +308,17 @@ pub const EQDS: &[Param] = &[
         "The framing of a packet that the pacing of pulls assumes.",
         "htsim_eqds: 38",
     ),
+    IDLE_PULLS,
 ];
+
+/// Slow pulls.
+const IDLE_PULLS: Param = param(
+    "idle_pulls",
+    Kind::Choice(&["once", "htsim"]),
+    "once",
+    "How often a receiver with nothing else to do pulls from a flow that has what it wants: in turn, up to a window, until its last packet comes; or, to replay htsim, so often as it was satisfied, beyond a window, too, and after its end.",
+    "EQDS, NSDI 2022: credit in advance; htsim's lists have a flow several times",
+);
 
 /// What must hold of both.
 fn check(values: &Values) -> Result<(), Complaint> {
@@ -405,6 +416,7 @@ pub fn eqds(values: &Values) -> Config {
         trimmed_first: true,
         by_quantum: false,
         least_quanta: 0,
+        idle_again: idle_again(values),
     };
     Config {
         ack_after: common.ack_after.saturating_add(1),
@@ -482,6 +494,10 @@ fn windows(values: &Values) -> Windows {
     }
 }
 
+fn idle_again(values: &Values) -> bool {
+    values.meaning("idle_pulls", &[("once", false), ("htsim", true)])
+}
+
 fn credits(values: &Values, mss_bytes: u64) -> Credits {
     let quantum = values.bytes("pull_quantum");
     let quanta = values.count("pull_packets").saturating_mul(mss_bytes) / quantum;
@@ -496,6 +512,7 @@ fn credits(values: &Values, mss_bytes: u64) -> Credits {
             by_quantum: true,
             // 1024 B, whatever the quantum.
             least_quanta: exact::<u32>((1_024 / quantum).max(1)),
+            idle_again: idle_again(values),
         },
         share: values.number("pull_rate"),
         framing_bytes: 0,

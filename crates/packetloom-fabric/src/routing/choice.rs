@@ -4,7 +4,7 @@ use super::entropies::{Entropies, Fits};
 use super::paths::{PathCode, Paths};
 use super::{Chooser, Fate, chooser};
 use crate::flow::{Flow, FlowId, HostId};
-use crate::packet::Packet;
+use crate::packet::{Kind, Packet};
 use crate::spec::Values;
 use crate::topology::Topology;
 use crate::units::Time;
@@ -66,7 +66,7 @@ impl PathChoice {
     #[inline]
     pub fn next<H>(&mut self, packet: &Packet<H>, now: Time) -> u16 {
         match self {
-            PathChoice::Paths(paths) => paths.next(packet.dst),
+            PathChoice::Paths(paths) => paths.next(packet.dst, packet.kind == Kind::Data),
             PathChoice::Entropies(entropies) => entropies.next(packet, now),
         }
     }
@@ -75,7 +75,7 @@ impl PathChoice {
     /// rather waits for another link.
     pub fn next_among<H>(&mut self, packet: &Packet<H>, now: Time, fits: &mut Fits<'_>) -> Option<u16> {
         match self {
-            PathChoice::Paths(paths) => paths.next_among(packet.dst, fits),
+            PathChoice::Paths(paths) => paths.next_among(packet.dst, packet.kind == Kind::Data, fits),
             PathChoice::Entropies(entropies) => entropies.next_among(packet, now, fits),
         }
     }

@@ -203,7 +203,7 @@ const ROUTINGS: &[Registered<Routing>] = &[
         component: Component {
             section: "routing",
             kind: "permutation",
-            doc: "The source sends its packets to a destination over all paths in random order, and draws a new order once each was used.",
+            doc: "The source sends its data to a destination over all paths in random order, and draws a new order once each was used. So it does, separately, with its answers and other control packets.",
             source: "NDP, SIGCOMM 2017, §3.1.1",
             params: &[scoreboard::PARAMS],
             check: anything,

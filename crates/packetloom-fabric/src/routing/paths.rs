@@ -156,8 +156,9 @@ struct Round {
 #[derive(Clone, Debug)]
 pub struct Paths {
     choice: Choice,
-    /// By destination; nothing where there is one path only.
-    rounds: BTreeMap<HostId, Option<Round>>,
+    /// By destination, and whether of data: answers to a host take no turns from data to it, as csg-htsim has separate
+    /// orders for them. Nothing where there is one path only.
+    rounds: BTreeMap<(HostId, bool), Option<Round>>,
     penalties: Option<Penalties>,
     random: Stream,
 }
@@ -173,38 +174,38 @@ impl Paths {
         }
     }
 
-    /// The path for the next packet to `dst`.
+    /// The path for the next packet to `dst`, of data or not.
     #[inline]
-    pub fn next(&mut self, dst: HostId) -> u16 {
+    pub fn next(&mut self, dst: HostId, is_data: bool) -> u16 {
         let new = || self.choice.to(dst).map(|paths| Round::of(&paths, self.penalties));
-        let round = self.rounds.entry(dst).or_insert_with(new);
+        let round = self.rounds.entry((dst, is_data)).or_insert_with(new);
         round.as_mut().map_or(0, |round| round.next(&mut self.random))
     }
 
     /// The same among those that fit, if any is left of them in this round.
-    pub fn next_among(&mut self, dst: HostId, fits: &mut Fits<'_>) -> Option<u16> {
+    pub fn next_among(&mut self, dst: HostId, is_data: bool, fits: &mut Fits<'_>) -> Option<u16> {
         let new = || self.choice.to(dst).map(|paths| Round::of(&paths, self.penalties));
-        match self.rounds.entry(dst).or_insert_with(new) {
+        match self.rounds.entry((dst, is_data)).or_insert_with(new) {
             Some(round) => round.next_among(fits, &mut self.random),
             None => fits(0).then_some(0),
         }
     }
 
-    /// Prefetches the paths to `dst`.
+    /// Prefetches the paths of data to `dst`.
     #[inline]
     pub fn prefetch(&self, dst: HostId) {
-        if let Some(Some(round)) = self.rounds.get(&dst)
+        if let Some(Some(round)) = self.rounds.get(&(dst, true))
             && let Some(next) = round.order.get(round.used)
         {
             prefetch(next);
         }
     }
 
-    /// Learns what became of a packet to `dst` that took a path.
+    /// Learns what became of a data packet to `dst` that took a path.
     #[inline]
     pub fn judge(&mut self, dst: HostId, path: u16, fate: Fate) {
         if self.penalties.is_some()
-            && let Some(Some(Round { scoreboard: Some(scoreboard), .. })) = self.rounds.get_mut(&dst)
+            && let Some(Some(Round { scoreboard: Some(scoreboard), .. })) = self.rounds.get_mut(&(dst, true))
         {
             scoreboard.note(path, fate);
         }
@@ -278,7 +279,8 @@ mod tests {
     fn rounds(topology: &Topology, dst: HostId, paths: usize) {
         let code = PathCode::new(topology).expect("few paths");
         let mut chosen = Paths::new(topology, &code, &Values::default(), 0, 1);
-        let rounds: Vec<Vec<u16>> = (0..20).map(|_| (0..paths).map(|_| chosen.next(dst)).collect()).collect();
+        let rounds: Vec<Vec<u16>> =
+            (0..20).map(|_| (0..paths).map(|_| chosen.next(dst, true)).collect()).collect();
         for round in &rounds {
             assert_eq!(round.iter().collect::<BTreeSet<_>>().len(), paths, "{round:?}");
         }
@@ -297,6 +299,21 @@ mod tests {
         rounds(&leaves, 1, 1);
         rounds(&leaves, 4, 5);
         rounds(&Topology::of_counts("rack", &[("hosts", 4)]), 2, 1);
+    }
+
+    #[test]
+    fn answers_to_a_host_take_no_turns_from_data_to_it() {
+        let tree = Topology::of_counts("fat-tree", &[("k", 4)]);
+        let code = PathCode::new(&tree).expect("few paths");
+        let mut chosen = Paths::new(&tree, &code, &Values::default(), 0, 1);
+        for _ in 0..10 {
+            let mut used = [BTreeSet::new(), BTreeSet::new()];
+            for _ in 0..4 {
+                used[0].insert(chosen.next(15, true));
+                used[1].insert(chosen.next(15, false));
+            }
+            assert_eq!(used.map(|paths| paths.len()), [4, 4]);
+        }
     }
 
     #[test]

@@ -10,7 +10,13 @@ import polars as pl
 from packetloom.common.percentiles import p99
 from packetloom.store.results import Results
 from packetloom.validate.comparison import Check, Row
-from packetloom.validate.peers.agreement import GOODPUT_WITHIN_POINTS, MEAN_WITHIN, P99_WITHIN, agreement
+from packetloom.validate.peers.agreement import (
+    GOODPUT_WITHIN_POINTS,
+    MEAN_WITHIN,
+    P99_WITHIN,
+    PEERS_FOLDER,
+    agreement,
+)
 from packetloom.validate.peers.figures import Statistic, fct_statistics, figure_rows, read_figures
 
 SOURCE = "htsim/figures.toml"
@@ -32,6 +38,7 @@ def htsim_comparisons() -> list[Check]:
     return [
         _alone(figures["alone"]),
         *(_permutation(theirs) for theirs in figures["permutation"]),
+        *(_exchange(theirs) for theirs in figures["exchange"]),
         *(_window(theirs) for theirs in figures["window"]),
         *(_incast(theirs) for theirs in figures["incast"]),
         _poisson(figures["poisson"]),
@@ -101,6 +108,14 @@ def _permutation(theirs: Mapping[str, Any]) -> Check:
     scenario = ndp_on_fat_tree(k, at_once(size, "permutation"), {"seeds": 20, "flows": hosts})
     case = f"permutation of {hosts} hosts, {size / 1e6:.0f} MB"
     return _comparison(f"permutation-{hosts}-{size}", case, theirs, scenario, quick=hosts * size < 100e6)
+
+
+def _exchange(theirs: Mapping[str, Any]) -> Check:
+    """Each host of a pair sends to the other: its data and its answers have the same destination."""
+    file = PEERS_FOLDER / "htsim" / "ndp" / theirs["flows"]
+    workload = {"arrivals": {"kind": "htsim", "file": str(file.absolute())}}
+    scenario = ndp_on_fat_tree(theirs["k"], workload, {"seeds": len(theirs["fct_mean"])})
+    return _comparison("exchange", "exchange of 2 MB in pairs", theirs, scenario, quick=True)
 
 
 def _window(theirs: Mapping[str, Any]) -> Check:
