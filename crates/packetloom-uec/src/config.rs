@@ -161,13 +161,12 @@ impl Config {
 
     /// A new flow's credit, if receivers give some.
     pub fn credit(&self, rate: Rate) -> Option<credit::Settings> {
-        let Credits { quantum, most, pacer, .. } = self.credits?;
+        let Credits { quantum, most, .. } = self.credits?;
         let most = match most {
             Most::Packets(packets) => packets * self.mtu(),
             Most::Bdps(bdps) => saturated::<i64>(bdps * self.bdp(rate)),
         };
-        let (mtu, is_eqds) = (self.mtu(), self.is_eqds);
-        Some(credit::Settings { quantum, most: most.max(mtu), mtu, is_eqds, wraps: pacer.idle_again })
+        Some(credit::Settings { quantum, most: most.max(self.mtu()), mtu: self.mtu(), is_eqds: self.is_eqds })
     }
 
     /// How a host with a link of this rate pulls.

@@ -13,8 +13,6 @@ pub struct Settings {
     pub mtu: i64,
     /// Whether it is EQDS's; otherwise Ultra Ethernet's (RCCC).
     pub is_eqds: bool,
-    /// Whether a target of EQDS's below nothing wraps around, as in htsim: the receiver then pulls without end.
-    pub wraps: bool,
 }
 
 /// What a sender still has to send, in bytes.
@@ -112,7 +110,7 @@ impl Credit {
 
     /// All the credit that the sender wants to have been given, in quanta.
     pub fn target(&self, wish: &Wish) -> u32 {
-        let Settings { quantum, most, mtu, is_eqds, wraps } = self.settings;
+        let Settings { quantum, most, mtu, is_eqds } = self.settings;
         let backlog = if is_eqds { wish.new } else { wish.new + wish.again };
         let window = wish.cwnd.map_or(i64::MAX, |cwnd| cwnd + mtu);
         let mut wanted = backlog.min(window).min(most) - self.pulled - self.assumed;
@@ -130,10 +128,8 @@ impl Credit {
             if quanta >= 0 {
                 return narrow::<u32>(quanta);
             }
-            // A flow shorter than a window, before it was pulled from for long.
-            if wraps {
-                return u32::MAX;
-            }
+            // A flow shorter than a window, before it was pulled from for long. In htsim this wraps around, to pulls
+            // without end.
             wanted = backlog;
         }
         self.quanta_with(wanted)
@@ -162,9 +158,8 @@ impl Credit {
 mod tests {
     use super::*;
 
-    const EQDS: Settings =
-        Settings { quantum: 512, most: 50 * 4_160, mtu: 4_160, is_eqds: true, wraps: false };
-    const RCCC: Settings = Settings { quantum: 256, most: 263_016, mtu: 4_160, is_eqds: false, wraps: false };
+    const EQDS: Settings = Settings { quantum: 512, most: 50 * 4_160, mtu: 4_160, is_eqds: true };
+    const RCCC: Settings = Settings { quantum: 256, most: 263_016, mtu: 4_160, is_eqds: false };
 
     fn wish(new: i64) -> Wish {
         Wish { new, again: 0, cwnd: None, flows: 1 }

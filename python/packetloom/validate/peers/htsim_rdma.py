@@ -12,11 +12,9 @@ from packetloom.validate.comparison import Check, Row
 from packetloom.validate.draws import Draws
 from packetloom.validate.peers.agreement import MEAN_WITHIN, P99_WITHIN, PEERS_FOLDER, agreement, drawn
 from packetloom.validate.peers.figures import draws_of, per_seed, read_figures
-from packetloom.validate.peers.sprayed import FCT_US, SIX_DIGITS, fat_tree, lone
+from packetloom.validate.peers.sprayed import ENDS, FCT_US, SIX_DIGITS, fat_tree, lone
 
 SOURCE = "htsim/rdma.toml"
-# The other end under the same switch, in the same pod, in another.
-ENDS = {1: "under one switch", 2: "in one pod", 15: "between pods"}
 SCHEMES: dict[str, dict[str, Any]] = {
     # Links into switches are paused above 60,000 B, data and acknowledgements alike, and resumed below 48,000. A PAUSE
     # takes a microsecond there and no part of the link.

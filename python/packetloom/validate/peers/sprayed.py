@@ -30,6 +30,11 @@ LEAST_OF_EQDS = Deviation(
     "pulls begin with the next that comes",
     (1.000334,) * 2,
 )
+# Where windows bound flows, or hosts send and receive several, it matters that htsim's receivers pull from a flow as
+# often as it was satisfied, and after its end.
+LIKE_HTSIM = {"idle_pulls": "htsim"}
+# The other end under the same switch, in the same pod, in another.
+ENDS = {1: "under one switch", 2: "in one pod", 15: "between pods"}
 EQDS_PATHS = {"kind": "bitmap", "entropies": 64, "penalty_trim": 1, "penalty_max": 1, "skip": "each"}
 FCT_US = pl.col("sender_fct_ns") / 1e3
 
@@ -40,24 +45,35 @@ def sprayed_comparisons() -> list[Check]:
     permutations = [_many(theirs, 4, "permutation", "uec/perm_16_2MB.cm") for theirs in figures["permutation"]]
     larger = [_many(theirs, 8, "permutation of 128 hosts", "rdma/perm_128.cm") for theirs in figures["permutation_128"]]
     incasts = [_many(theirs, 8, "incast", "uec/incast_10_450KB.cm") for theirs in figures["incast"]]
-    return [_alone(figures["alone"]), *permutations, *larger, *incasts]
+    all_to_all = [
+        _many(theirs, 4, "all-to-all of 8 hosts", "uec/all_to_all_8_60KB.cm", **LIKE_HTSIM)
+        for theirs in figures["all_to_all"]
+    ]
+    alone = [_alone(figures["alone"]), *(_eqds_alone(theirs) for theirs in figures["eqds_alone"])]
+    return [*alone, *permutations, *larger, *incasts, *all_to_all]
 
 
-def scheme(transport: str, routing: str | Mapping[str, Any]) -> dict[str, Any]:
-    """A transport as htsim has it: the packet in service takes room in the data queue, and headers always go first."""
+def scheme(transport: str, routing: str | Mapping[str, Any], **more: Any) -> dict[str, Any]:
+    """A transport as htsim has it: the packet in service takes room in the data queue, and headers always go first.
+
+    `more` are parameters of the transport's own.
+    """
     queue: dict[str, Any] = {"kind": "ndp", "count_service": True, "service": "strict"}
     if transport == "eqds":
         queue |= {"capacity": "145600B", "header_capacity": "291200B"}
-        return {"name": "EQDS", "transport": "eqds", "queue": queue, "routing": EQDS_PATHS}
+        return {"name": "EQDS", "transport": {"kind": "eqds", **more}, "queue": queue, "routing": EQDS_PATHS}
     queue |= {"capacity": "178880B", "header_capacity": "357760B", "ecn_min": "37440B", "ecn_max": "145600B"}
     if transport != "nscc":
         queue["ecn_last_hop"] = False
-    return {"name": transport, "transport": {"kind": "uec", "control": transport}, "queue": queue, "routing": routing}
+    uec = {"kind": "uec", "control": transport, **more}
+    return {"name": transport, "transport": uec, "queue": queue, "routing": routing}
 
 
-def fat_tree(k: int, workload: Mapping[str, Any], scheme: Mapping[str, Any], **run: Any) -> dict[str, Any]:
+def fat_tree(
+    k: int, workload: Mapping[str, Any], scheme: Mapping[str, Any], link: Mapping[str, Any] = LINK, **run: Any
+) -> dict[str, Any]:
     """The scheme on a fat-tree of htsim's links."""
-    topology = {"kind": "fat-tree", "k": k, "link": LINK}
+    topology = {"kind": "fat-tree", "k": k, "link": link}
     return {"topology": topology, "workload": [workload], "scheme": [scheme], "run": run}
 
 
@@ -71,9 +87,6 @@ def lone(size_bytes: int, dst: int) -> dict[str, Any]:
 
 
 def _alone(table: list[Mapping[str, Any]]) -> Check:
-    # The other end under the same switch, in the same pod, in another.
-    ends = {1: "under one switch", 2: "in one pod", 15: "between pods"}
-
     def name(theirs: Mapping[str, Any], dst: int) -> str:
         return f"{theirs['transport']}-{theirs['size']}-{dst}"
 
@@ -85,7 +98,7 @@ def _alone(table: list[Mapping[str, Any]]) -> Check:
         return [
             row
             for theirs in table
-            for (dst, where), fct_us in zip(ends.items(), theirs["fct"], strict=True)
+            for (dst, where), fct_us in zip(ENDS.items(), theirs["fct"], strict=True)
             for row in _alone_rows(
                 f"htsim, {theirs['transport']} alone {where}, {theirs['size']} B",
                 draws_of(fct_us),
@@ -93,15 +106,33 @@ def _alone(table: list[Mapping[str, Any]]) -> Check:
             )
         ]
 
-    scenarios = {name(theirs, dst): scenario(theirs, dst) for theirs in table for dst in ends}
+    scenarios = {name(theirs, dst): scenario(theirs, dst) for theirs in table for dst in ENDS}
     return Check("htsim-sprayed-alone", lambda _: scenarios, rows, quick=True)
 
 
-def _many(theirs: Mapping[str, Any], k: int, what: str, file: str) -> Check:
+def _eqds_alone(theirs: Mapping[str, Any]) -> Check:
+    what, own = theirs["what"], {key: value for key, value in theirs.items() if key == "window"}
+    mss = theirs.get("mss", 4096)
+    eqds = scheme("eqds", EQDS_PATHS, mss=f"{mss}B", **own, **LIKE_HTSIM)
+    # Queues have 35 packets.
+    eqds["queue"] |= {"capacity": f"{35 * (mss + 64)}B", "header_capacity": f"{70 * (mss + 64)}B"}
+    link = LINK | {"rate": f"{theirs.get('rate', 100)}Gbps"}
+    scenarios = {f"{dst}": fat_tree(4, lone(theirs["size"], dst), eqds, link, flows=1) for dst in ENDS}
+
+    def rows(results: Mapping[str, Results]) -> list[Row]:
+        cases = [f"htsim, eqds alone {where}, {theirs['size']} B, {what}" for where in ENDS.values()]
+        ours = [per_seed(results[f"{dst}"].to_polars(), FCT_US.max()) for dst in ENDS]
+        pairs = zip(cases, theirs["fct"], ours, strict=True)
+        return [row for case, fct_us, our in pairs for row in _alone_rows(case, draws_of(fct_us), our)]
+
+    return Check(f"htsim-eqds-alone-{what.replace(' ', '-')}", lambda _: scenarios, rows, quick=True)
+
+
+def _many(theirs: Mapping[str, Any], k: int, what: str, file: str, **more: Any) -> Check:
     transport, routing = theirs["transport"], theirs.get("routing", "mixed")
     case = f"htsim, {transport}, {what}" + (f", {routing}" if "routing" in theirs else "")
     workload = {"arrivals": {"kind": "htsim", "file": str((PEERS_FOLDER / "htsim" / file).absolute())}}
-    scenario = fat_tree(k, workload, scheme(transport, routing), seeds=len(theirs["fct_mean"]))
+    scenario = fat_tree(k, workload, scheme(transport, routing, **more), seeds=len(theirs["fct_mean"]))
 
     def rows(results: Mapping[str, Results]) -> list[Row]:
         flows, ports = results["it"].to_polars(), results["it"].to_polars("ports")
@@ -112,6 +143,8 @@ def _many(theirs: Mapping[str, Any], k: int, what: str, file: str) -> Check:
             ("trims", "packets trimmed", ports, pl.col("trims").sum()),
             ("marks", "packets marked", ports, pl.col("marks").sum()),
         ):
+            if key not in theirs:
+                continue
             texts = (f"{case} {title}", f"{case}: {title}", SOURCE)
             draws = Draws(draws_of(theirs[key]), per_seed(table, statistic))
             within, few = WITHIN[key]
