@@ -316,7 +316,7 @@ const IDLE_PULLS: Param = param(
     "idle_pulls",
     Kind::Choice(&["once", "htsim"]),
     "once",
-    "How often a receiver with nothing else to do pulls from a flow that has what it wants: in turn, up to a window, until its last packet comes; or, to replay htsim, so often as it was satisfied, beyond a window, too, and after its end.",
+    "How often a receiver with nothing else to do pulls from a flow that has what it wants. \"once\": in turn with others, up to a window, until its last packet comes. \"htsim\", to replay that: as often as it was satisfied, and after its end, too.",
     "EQDS, NSDI 2022: credit in advance; htsim's lists have a flow several times",
 );
 
