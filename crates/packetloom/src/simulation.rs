@@ -4,6 +4,7 @@ mod alone;
 mod bare;
 mod bursts;
 mod checks;
+mod circles;
 mod critical;
 mod demand;
 mod doubts;

@@ -1,10 +1,12 @@
 //! What a case is allowed to be, but was probably not meant to be: what only its network and its traffic together show.
 
 use super::Simulation;
+use super::circles::wait_in_circles;
 use super::network_facts::base_rtts;
 use crate::fault::Faults;
 use crate::flow::HostId;
 use crate::narrow::exact;
+use crate::queue::Specification;
 use crate::routing::{self, Tracer};
 use crate::spec::{Complaint, Value, Values};
 use crate::topology::Topology;
@@ -34,6 +36,8 @@ impl Simulation {
             .chain(cut_off(&self.setting.faults, &self.setting.topology))
             .collect();
         doubts.extend(repeated_in_vain(&case.scheme, &self.setting.topology));
+        let queue = case.scheme.optional_component("queue").map(|queue| Specification::of(&queue));
+        doubts.extend(queue.and_then(|queue| wait_in_circles(&queue, &self.setting.topology)));
         doubts
     }
 
