@@ -130,6 +130,17 @@ def test_a_run_can_be_looked_at_and_ended_before_its_end() -> None:
     assert np.isnan(outcome.tables["flows"]["fct_ns"]).tolist() == [True]
 
 
+def test_what_is_asked_wrongly_leaves_the_run_as_it_is() -> None:
+    with packetloom.Network(FABRIC) as network:
+        assert network.link_name(0) == "host0 to switch0"
+        with pytest.raises(ArgumentError, match="there is no link 16; write 0 to 15"):
+            network.link_name(16)
+        with pytest.raises(ArgumentError, match="until_ns"):
+            network.next("soon")  # type: ignore[arg-type]
+        network.send(0, 1, 1_000)
+        assert [event.kind.name for event in network] == ["RECEIVED", "SENT"]
+
+
 WRONG: list[tuple[str, dict[str, Any]]] = [
     ("src: there is no host 8", {"src": 8}),
     ("src has -1 to -1", {"src": -1}),

@@ -303,8 +303,13 @@ impl Network {
     }
 
     /// The name of a link: from where to where.
-    pub fn link_name(&self, link: u32) -> String {
-        self.driven.link_name(link)
+    ///
+    /// # Errors
+    /// If there is no such link.
+    pub fn link_name(&self, link: u32) -> Result<String, Error> {
+        let last = self.driven.links() - 1;
+        let refused = || Error::Argument(format!("there is no link {link}; write 0 to {last}"));
+        self.driven.link_name(link).ok_or_else(refused)
     }
 
     /// Ends the run: if all messages are over, when all that they left under way has come to rest; if not, at the present

@@ -243,7 +243,7 @@ impl Network {
 
     /// The name of a link.
     fn link_name(&self, link: u32) -> PyResult<String> {
-        self.with(|core| Ok(core.link_name(link)))
+        self.with(|core| core.link_name(link))
     }
 
     /// The case, as JSON.

@@ -252,8 +252,9 @@ class Network:
         return np.arange(first, first + count, dtype=np.uint64)
 
     def next(self, until_ns: float = math.inf) -> Event | None:
-        """Goes on to what happens next, but not beyond a time; None where nothing does. `StalledError` where messages
-        would never end."""
+        """Goes on to what happens next, but not beyond a time; None where nothing does. The present is that time then;
+        but once all messages are over and no timer is set, it stays what it was. `StalledError` where messages would
+        never end."""
         columns, stopped, reason = self._core.next(_until(until_ns), 1)
         if stopped == "stalled":
             raise StalledError(reason)
@@ -386,6 +387,8 @@ def _number_text(value: float | np.number) -> str:
 
 
 def _until(until_ns: float) -> int:
+    if not isinstance(until_ns, int | float | np.number):
+        raise arguments.wrong("until_ns", until_ns, "a number of nanoseconds")
     if until_ns == math.inf:
         return FOREVER_PS
     return int(picoseconds("until_ns", min(until_ns, (LATEST_PS - 2**12) / PS_PER_NS), 1)[0])

@@ -290,9 +290,14 @@ impl Driven {
         (topology.hosts, u32::try_from(topology.nodes.len()).unwrap_or(u32::MAX))
     }
 
-    /// The name of a link: from where to where.
-    pub fn link_name(&self, link: u32) -> String {
-        self.setting.topology.link_name(link)
+    /// The name of a link: from where to where; `None` if there is no such link.
+    pub fn link_name(&self, link: u32) -> Option<String> {
+        (link < self.links()).then(|| self.setting.topology.link_name(link))
+    }
+
+    /// How many links there are, each direction of a cable by itself.
+    pub fn links(&self) -> u32 {
+        u32::try_from(self.setting.topology.links.len()).unwrap_or(u32::MAX)
     }
 
     /// The state of a flow at its sender at the present time; `None` before it starts, and when its sender is done.
