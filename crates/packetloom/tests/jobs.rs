@@ -236,14 +236,14 @@ fn caches_and_tokens_arrive() {
 }
 
 const PINNED: [&str; 8] = [
-    "38b6a62707f95203",
-    "dd1b34fc82fb1337",
+    "321669625975f2e6",
+    "29ea6af505e8913e",
     "a5c06fa07a139a07",
-    "13b7d8ee04c20089",
-    "bf64bf1d6748a7c4",
-    "4baf02908770d862",
-    "e2aa389b72fb375d",
-    "b288b8a98fae9603",
+    "720db141e04da11a",
+    "8fb732f714a1d12c",
+    "f7e9297763e05fa0",
+    "524509915740e115",
+    "38d5c4143704bc2e",
 ];
 
 #[test]
