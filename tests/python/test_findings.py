@@ -546,7 +546,7 @@ def test_what_a_load_costs_begins_with_what_is_not_steady(
     results = campaign(tmp_path / "loads", scheme=[SCHEMES[0]], run=run)
     print_along(along(results, "load"), console())
     first, second = capsys.readouterr().out.splitlines()[:2]
-    assert first.startswith("Not steady: under TCP at load 1.5 ")
+    assert first.startswith("Not steady: under TCP at load 1.5, ")
     assert second.startswith("Load 1.5 over 0.3, mean slowdown of all flows: TCP ")
 
 

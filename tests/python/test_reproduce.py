@@ -131,7 +131,7 @@ def test_a_page_says_which_of_its_experiments_are_not_steady(tmp_path: Path, mon
     page = (tmp_path / "out" / "index.html").read_text()
     assert "Is it steady?" in page
     assert "Not known to be steady: main;" in page
-    assert "main: Not steady: under TCP at load 1.5 " in page
+    assert "main: Not steady: under TCP at load 1.5, " in page
     assert "what follows holds for that time alone" in page
 
 
