@@ -5,6 +5,7 @@ use super::order::sort_by_identity;
 use crate::engine::{Event, Log, Report};
 use crate::flow::{Flow, FlowId};
 use crate::flow_table::FlowTable;
+use crate::narrow::narrow;
 use crate::packet::Format;
 use crate::random::mix;
 use crate::topology::{MessageCosts, Topology, best_fct, best_fct_over_links};
@@ -101,6 +102,13 @@ impl Collector {
             ended: Time::ZERO,
             refused: None,
         }
+    }
+
+    /// Takes room for the rows of so many flows, if they come. Memory that is not used is not touched; rows that move to a
+    /// larger place touch it twice.
+    pub fn expect(&mut self, flows: u64) {
+        const MOST: u64 = 1 << 24;
+        self.done.reserve_exact(narrow::<usize>(flows.min(MOST)));
     }
 
     /// Reads the log and empties it.

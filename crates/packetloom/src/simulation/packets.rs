@@ -134,6 +134,7 @@ impl Setting {
         let plan = self.plan(&parts, &workload, smallest_packet_bytes);
         let mut engine = build(&plan);
         let mut collector = Collector::new(self.format, workload.background().to_vec());
+        collector.expect(workload.known_flows().unwrap_or(0));
         let audit = self.is_audited.then(|| Audit::new(self.terms(&plan)));
         let mut steady = Steady::of(&self, &workload);
         monitor.begin();
