@@ -243,6 +243,7 @@ impl<V: Variant> Transport for Sprayed<V> {
     }
 
     fn resumed(&mut self, context: &mut Host<'_>) {
+        self.unblock();
         self.serve(context);
     }
 

@@ -20,6 +20,8 @@ pub struct Nic {
     in_a_row: u32,
     /// When the earliest timer goes off that is set to serve.
     pub serves_at: Time,
+    /// At a host with several links, until when none of those is free by which all of this goes.
+    pub blocked_until: Time,
 }
 
 impl Nic {
@@ -32,6 +34,7 @@ impl Nic {
             per_data,
             in_a_row: 0,
             serves_at: Time::NEVER,
+            blocked_until: Time::ZERO,
         }
     }
 

@@ -20,10 +20,15 @@ impl<V: Variant> Sprayed<V> {
     /// Sends the next packet of a lane, if it can; what flows can't use is for control packets.
     fn serve_lane(&mut self, lane: u16, context: &mut Host<'_>) -> bool {
         let nic = &self.lanes.get(lane).nic;
+        let (blocked_until, is_controls_turn) = (nic.blocked_until, nic.is_controls_turn());
         if !nic.has_any() {
             return false;
         }
-        nic.is_controls_turn() && self.send_next_control(lane, context)
+        if context.now < blocked_until {
+            self.serve_lane_at(lane, blocked_until, context);
+            return false;
+        }
+        is_controls_turn && self.send_next_control(lane, context)
             || self.send_next_data(lane, context)
             || self.send_next_control(lane, context)
     }
@@ -33,6 +38,7 @@ impl<V: Variant> Sprayed<V> {
         let Some(packet) = nic.next_control() else { return false };
         let (is_free, free_at) = context.links_free_to(packet.dst, 0);
         if !is_free {
+            self.block(lane, free_at, context);
             self.serve_lane_at(lane, free_at, context);
             return false;
         }
@@ -55,6 +61,7 @@ impl<V: Variant> Sprayed<V> {
             if !is_free {
                 // The others of the lane go by the same links.
                 self.lanes.get_mut(lane).nic.set_aside(flow);
+                self.block(lane, free_at, context);
                 comes_back_at = comes_back_at.min(free_at);
                 break;
             }
@@ -80,6 +87,20 @@ impl<V: Variant> Sprayed<V> {
             self.serve_lane_at(lane, comes_back_at, context);
         }
         has_sent
+    }
+
+    /// None of a lane's links is free before then: it is not looked at again for each packet that arrives.
+    fn block(&mut self, lane: u16, until: Time, context: &Host<'_>) {
+        if context.keeps_links() {
+            self.lanes.get_mut(lane).nic.blocked_until = until;
+        }
+    }
+
+    /// A pause has ended: any link may be free.
+    pub(super) fn unblock(&mut self) {
+        for lane in 0..self.lanes.count() {
+            self.lanes.get_mut(lane).nic.blocked_until = Time::ZERO;
+        }
     }
 
     /// Comes back then to a lane.

@@ -264,6 +264,12 @@ impl<H: Copy + Default, A: PortAgent<H>> Context<'_, H, A> {
         self.settled_nic().free_to(now, dst, class)
     }
 
+    /// Whether links that are not free stay so until the time that [`Context::links_free_to`] told, unless a pause ends: not
+    /// where paths change.
+    pub fn keeps_links(&self) -> bool {
+        self.nic.is_fixed()
+    }
+
     /// The path for a packet of a transport that waits for links, to be sent now ([`Context::send_on`]): one that
     /// begins with a link that is free. None if the choice of paths has the packet wait for another link.
     pub fn free_path(&mut self, packet: &Packet<H>) -> Option<u16> {

@@ -217,6 +217,14 @@ impl<H: Copy + Default, A: PortAgent<H>> Nic<H, A> {
         }
     }
 
+    /// Whether packets to a host may go by the same ports at all times.
+    pub(super) fn is_fixed(&self) -> bool {
+        match self {
+            Nic::One(_) => true,
+            Nic::Several(several) => several.router.is_fixed(),
+        }
+    }
+
     /// Sends a message to the far end of one of its links.
     pub(super) fn send_signal(&mut self, now: Time, by: u32, id: PacketId, link_table: &mut LinkTable<H>) {
         self.at(by, |port| port.accept(now, id, link_table, None));

@@ -254,6 +254,15 @@ impl DownPort {
 }
 
 impl Router {
+    /// Whether the ports that lead to a host are the same at all times.
+    pub fn is_fixed(&self) -> bool {
+        match &self.policy {
+            Policy::Table(table) => table.known.len() == 1,
+            Policy::Learning(_) => false,
+            _ => true,
+        }
+    }
+
     /// The ports that lead to a host at a time, as far as the switch knows.
     pub fn ways(&self, dst: HostId, now: Time) -> Ways<'_> {
         if let Policy::Table(table) = &self.policy {
