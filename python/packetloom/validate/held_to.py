@@ -1,7 +1,7 @@
 """The last column of docs/schemes.md: how many rows of each simulator and of theory a scheme is held to, and how many
 hold.
 
-A cell names simulators, theory, versions of Linux, and papers. All but papers and their counts are written here, from
+A cell names simulators, theory, the newest Linux, and papers. All but papers and their counts are written here, from
 the rows of `validation/rows.json`; what else a cell has stays. A row counts for each scheme that its scenario has.
 """
 
@@ -69,9 +69,16 @@ def counts_of(kept: Mapping[str, Any]) -> Counts:
     return found
 
 
+def newest_linux(kept: Mapping[str, Any]) -> str | None:
+    """The newest version of Linux of which there are rows, with the prefix."""
+    numbers = {name: name.removeprefix(LINUX_PREFIX).split(".") for name in kept if name.startswith(LINUX_PREFIX)}
+    return max(numbers, key=lambda name: [int(number) for number in numbers[name]], default=None)
+
+
 def _counted_of(kept: Mapping[str, Any]) -> Mapping[str, str]:
-    """What counts, as cells call it: every version of Linux of which there are rows, too."""
-    return COUNTED | {name: name for name in sorted(kept) if name.startswith(LINUX_PREFIX)}
+    """What counts, as cells call it: the newest version of Linux, too."""
+    newest = newest_linux(kept)
+    return COUNTED | ({newest: newest} if newest else {})
 
 
 def schemes_named(cell: str) -> list[str]:

@@ -25,7 +25,7 @@ from packetloom.errors import PacketloomError
 from packetloom.stats.verdict import Verdict
 from packetloom.validate.comparison import VERDICTS
 from packetloom.validate.hardware.comparisons import PREFIX as HARDWARE
-from packetloom.validate.held_to import with_counts
+from packetloom.validate.held_to import newest_linux, with_counts
 from packetloom.validate.kernel.cases import MANAGED_CASES
 from packetloom.validate.kernel.deviations import DROPS, LINUX_PREFIX, SETTLED, SOJOURN, THROUGHPUT
 from packetloom.validate.peers.agreement import PEERS_FOLDER
@@ -109,10 +109,10 @@ def _summary(kept: Mapping[str, Any], names: Sequence[str]) -> list[str]:
 
 
 def queues_part(kept: Mapping[str, Any]) -> str:
-    """The table of queues that Linux's AQMs manage, and of BBR: how far off we are, in % of each version of Linux."""
+    """The table of queues that Linux's AQMs manage, and of BBR: how far off we are, in % of the newest Linux."""
     header = ["Linux", "Flows and queue", *QUEUES]
     lines = [table_row(header), "|---|---|" + "---:|" * len(QUEUES)]
-    for name in sorted(filter(is_linux, kept)):
+    if name := newest_linux(kept):
         rows = {row["what"]: row for row in kept[name]["rows"]}
         for case in MANAGED_CASES:
             found = [rows.get(f"Linux, {case.title}: {figure}") for figure in QUEUES.values()]
