@@ -173,7 +173,8 @@ def test_a_class_that_is_slow_is_tried_however_few_packets_there_are(tmp_path: P
     file.write_text(f"{head}    def arrives(self, arrival, queue):\n{loop}")
     slow = {"name": "slow", "transport": "tcp", "queue": {"kind": "python", "file": str(file), "class": "Slow"}}
     given = scenario({"sizes": {"kind": "constant", "size": "30KB"}}, slow, loads=[0.5], flows=200, seeds=1)
-    assert forecast(read_plan(given).cases, 1).cpu_s > 5
+    # It takes some five seconds; with a rule that takes none, the command itself takes half of one.
+    assert forecast(read_plan(given).cases, 1).cpu_s > 1
 
 
 def test_what_a_command_takes_beside_its_cases_follows_the_machine(monkeypatch: pytest.MonkeyPatch) -> None:
