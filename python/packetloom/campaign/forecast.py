@@ -27,7 +27,6 @@ from packetloom.common.quantities import significant, size_said_roughly
 from packetloom.common.system import peak_memory_bytes, usable_cores
 from packetloom.errors import PacketloomError
 from packetloom.scenario.plan import Plan, plan_from_text
-from packetloom.schemes import kept
 
 MOST_CASES = 60
 """So many cases are looked at; the others are taken to be like them."""
@@ -169,9 +168,7 @@ Costs = dict[str, list[tuple[_core.Case, Expected]]]
 
 
 def _few(looked_at: Mapping[str, Sequence[_core.Case]], cases: int) -> Costs | None:
-    """The costs, where the traffic alone tells that they are small: not of a Python class, which may take any time."""
-    if any(kept.has_classes(case) for of_scheme in looked_at.values() for case in of_scheme):
-        return None
+    """The costs, where the traffic alone tells that they are small."""
     demands = {scheme: [(case, case.demand()) for case in some] for scheme, some in looked_at.items()}
     known = [demand for of_scheme in demands.values() for _, demand in of_scheme if demand]
     looked = sum(map(len, demands.values()))

@@ -36,11 +36,6 @@ def restore(folder: Path) -> None:
         put(file, file.parent.name)
 
 
-def has_classes(case: _core.Case) -> bool:
-    """Whether a part of a case's scheme is a Python class."""
-    return bool(_files([case]))
-
-
 def sources(case: _core.Case) -> Sources:
     """What another machine needs to run a case: the files of its Python classes."""
     return [(Path(file).name, file_hash, _text(file, file_hash)) for file, file_hash in sorted(_files([case]))]
