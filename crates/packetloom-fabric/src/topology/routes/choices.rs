@@ -127,25 +127,9 @@ impl Choices {
     /// The ports to a host of a class, and how many paths there are.
     #[inline]
     pub(super) fn to(&self, dst: HostId, class: u32) -> (&[u32], u32) {
-        let number = self.inside(dst).unwrap_or(self.of_classes[class as usize]);
+        let inside = self.inside.binary_search_by_key(&dst, |&(host, _)| host);
+        let number = inside.map_or(self.of_classes[class as usize], |place| self.inside[place].1);
         self.ways.get(number as usize).map_or((&[], 0), |(ports, paths)| (ports, *paths))
-    }
-
-    /// The number of the ways to a host with which this one shares a fabric of one switch.
-    #[inline]
-    fn inside(&self, dst: HostId) -> Option<u32> {
-        let first = self.inside.first()?.0;
-        let at = |place: u32| self.inside.get(place as usize).filter(|inside| inside.0 == dst);
-        // Hosts of a server mostly have consecutive numbers, of which this host's own is left out.
-        let place = dst.checked_sub(first)?;
-        if let Some(&(_, number)) = at(place).or_else(|| at(place.checked_sub(1)?)) {
-            return Some(number);
-        }
-        if dst > self.inside.last()?.0 {
-            return None;
-        }
-        let place = self.inside.binary_search_by_key(&dst, |&(host, _)| host).ok()?;
-        Some(self.inside[place].1)
     }
 
     /// All that there are to some host.
