@@ -20,15 +20,15 @@ impl<V: Variant> Sprayed<V> {
     /// Sends the next packet of a lane, if it can; what flows can't use is for control packets.
     fn serve_lane(&mut self, lane: u16, context: &mut Host<'_>) -> bool {
         let nic = &self.lanes.get(lane).nic;
-        let (blocked_until, is_controls_turn) = (nic.blocked_until, nic.is_controls_turn());
         if !nic.has_any() {
             return false;
         }
-        if context.now < blocked_until {
-            self.serve_lane_at(lane, blocked_until, context);
+        if context.now < nic.blocked_until {
+            let until = nic.blocked_until;
+            self.serve_lane_at(lane, until, context);
             return false;
         }
-        is_controls_turn && self.send_next_control(lane, context)
+        nic.is_controls_turn() && self.send_next_control(lane, context)
             || self.send_next_data(lane, context)
             || self.send_next_control(lane, context)
     }
