@@ -137,9 +137,9 @@ impl Operation {
         self.grants.as_ref().and_then(|_| index.checked_sub(self.ungranted()))
     }
 
-    /// The number of the grant by which the buffer of a message becomes free, if it does so.
-    pub fn grant(&self, index: u32) -> Option<u32> {
-        self.has_grant(&self.grants.as_ref().map(|_| self.part(index))?).then(|| self.ungranted() + index)
+    /// The number of the grant by which the buffer of a message becomes free, of one that has a grant.
+    pub fn grant(&self, index: u32) -> u32 {
+        self.ungranted() + index
     }
 
     /// Whether the buffer of a message becomes free by a grant.

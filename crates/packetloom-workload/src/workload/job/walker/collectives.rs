@@ -78,7 +78,7 @@ impl Walker {
         let plan = Arc::clone(&self.plan);
         let Exchange::Collective(operation) = plan.exchange(key.1) else { return };
         let freed = self.collectives.get_mut(&key).map(Progress::take_freed).unwrap_or_default();
-        for index in freed.into_iter().filter_map(|message| operation.grant(message)) {
+        for index in freed.into_iter().map(|message| operation.grant(message)) {
             let Message { to, bytes, .. } = operation.part(index).message;
             let at = Located { iteration: key.0, exchange: key.1, index };
             start.push(plan.flow(at, self.rank, plan.rank_at(operation.group, to), bytes, now));
