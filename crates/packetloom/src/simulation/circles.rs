@@ -30,7 +30,7 @@ pub(super) fn wait_in_circles(queue: &Specification, topology: &Topology) -> Opt
     for (&edge, &dst) in &edges {
         add_waits(&mut waits, (edge, dst), edges.keys(), (topology, routes));
     }
-    has_circle(&waits).then(|| {
+    has_circle(waits).then(|| {
         let remedy = if queue.pfc.is_some() { "write a watchdog, " } else { "write " };
         let message = format!(
             "no packet is dropped, and paths of this network form circles of links, so packets may wait for each other without end (a deadlock, which ends the case); such networks change the virtual channel on the way, which is not modelled: {remedy}a queue that drops or trims, or another network"
@@ -76,8 +76,7 @@ fn add_waits<'a>(
 }
 
 /// Whether some link waits for itself: whether, once those that wait for none are taken away again and again, any is left.
-fn has_circle(waits: &BTreeMap<u32, BTreeSet<u32>>) -> bool {
-    let mut left = waits.clone();
+fn has_circle(mut left: BTreeMap<u32, BTreeSet<u32>>) -> bool {
     loop {
         let before = left.len();
         let still: BTreeSet<u32> = left.keys().copied().collect();
@@ -127,7 +126,7 @@ mod tests {
             for &(link, next) in pairs {
                 waits.entry(link).or_default().insert(next);
             }
-            has_circle(&waits)
+            has_circle(waits)
         };
         assert!(!of(&[]) && !of(&[(1, 2), (2, 3), (1, 3)]));
         assert!(of(&[(1, 2), (2, 3), (3, 2)]) && of(&[(0, 1), (1, 2), (2, 3), (3, 1), (3, 9)]));
