@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from packetloom.common.quantities import significant
+from packetloom.common.quantities import BINARY_BYTES, BYTES, significant
 
 Document = dict[str, Any]
 Network = Document | None
@@ -210,8 +210,7 @@ def _quantity(value: Any) -> tuple[float, str]:
         raise _NotSmallerError from None
 
 
-_UNITS = {"B": 1, "kB": 1e3, "KB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12}
-_UNITS |= {"KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40}
+_UNITS = BYTES | BINARY_BYTES
 
 
 def _bytes(amount: float, unit: str) -> float:

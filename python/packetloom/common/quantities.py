@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import re
 
+BYTES = {"B": 1, "kB": 10**3, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
+BINARY_BYTES = {"B": 1, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40}
+"""The units of sizes that scenarios take."""
 SIZES = (("GB", 1e9), ("MB", 1e6), ("KB", 1e3))
 TIMES = (("s", 1e9), ("ms", 1e6), ("us", 1e3))
 MOST_DECIMALS = 6

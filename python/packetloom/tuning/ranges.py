@@ -8,6 +8,7 @@ import re
 from dataclasses import dataclass
 from decimal import Decimal
 
+from packetloom.common.quantities import BINARY_BYTES, BYTES
 from packetloom.errors import PacketloomError
 from packetloom.scenario.overrides import setting_value
 
@@ -19,8 +20,8 @@ INDIVISIBLE = ("", "B")
 KINS: tuple[dict[str, int], ...] = (
     {"ps": 1, "ns": 10**3, "us": 10**6, "ms": 10**9, "s": 10**12},
     {"bps": 1, "kbps": 10**3, "Mbps": 10**6, "Gbps": 10**9, "Tbps": 10**12},
-    {"B": 1, "kB": 10**3, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12},
-    {"B": 1, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40},
+    BYTES,
+    BINARY_BYTES,
 )
 """Units that are multiples of each other."""
 STEPS = 1000
