@@ -21,9 +21,9 @@ import packetloom
 import packetloom.schemes
 from packetloom.cli.reference import column_page, command_page, component_pages
 from packetloom.errors import PacketloomError
-from packetloom.report.figures import FIGURES, Figure
-from packetloom.report.plots import save_figure
-from packetloom.report.report import write_report
+from packetloom.pages.figures import FIGURES, Figure
+from packetloom.pages.plots import save_figure
+from packetloom.pages.report import report
 from packetloom.store.results import Results
 
 ROOT = Path(__file__).parents[1]
@@ -155,7 +155,7 @@ def gallery(files: Files) -> dict[str, str | bytes]:
         made: dict[str, str | bytes] = {}
         for run in runs:
             name = f"gallery/{run.name}.html"
-            made[name] = write_report(run, here / "report.html").read_text(encoding="utf-8")
+            made[name] = report(run, here / "report.html").read_text(encoding="utf-8")
             text += f"\nThe report of [{run.name}]({name}).\n"
         for name, figure in FIGURES.items():
             run = next(run for run in runs if _has(figure, run))

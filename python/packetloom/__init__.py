@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     from packetloom.exchange import export
     from packetloom.exchange.fct import read_fct
     from packetloom.network.network import EventKind, Network
-    from packetloom.report.compare import compare
-    from packetloom.report.plots import plot
-    from packetloom.report.report import write_report
+    from packetloom.pages.compare import compare
+    from packetloom.pages.plots import plot
+    from packetloom.pages.report import report
     from packetloom.scenario.plan import Scenario, Scheme
     from packetloom.schemes.notebook import component, scheme
     from packetloom.stats.summary import size_bins, summary
@@ -63,12 +63,12 @@ __all__ = [
     "largest_held",
     "plot",
     "read_fct",
+    "report",
     "run",
     "scheme",
     "size_bins",
     "summary",
     "tune",
-    "write_report",
 ]
 
 _HOME = {
@@ -85,20 +85,20 @@ _HOME = {
     "Scheme": "scenario.plan",
     "Tuning": "tuning.outcome",
     "check": "campaign.check",
-    "compare": "report.compare",
+    "compare": "pages.compare",
     "component": "schemes.notebook",
     "estimate": "campaign.api",
     "export": "exchange",
     "fidelity": "campaign.fidelity",
     "largest_held": "campaign.search",
-    "plot": "report.plots",
+    "plot": "pages.plots",
     "read_fct": "exchange.fct",
+    "report": "pages.report",
     "run": "campaign.api",
     "scheme": "schemes.notebook",
     "size_bins": "stats.summary",
     "summary": "stats.summary",
     "tune": "tuning.api",
-    "write_report": "report.report",
 }
 
 

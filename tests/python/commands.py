@@ -84,8 +84,8 @@ def _load() -> None:
 
     import packetloom.campaign.runner
     import packetloom.cli.main
-    import packetloom.report.figures
-    import packetloom.report.report
+    import packetloom.pages.figures
+    import packetloom.pages.report
     import packetloom.start
 
     with suppress(ImportError):  # without numba

@@ -30,7 +30,7 @@ WITH_EXAMPLES = [
         "size_bins",
         "summary",
         "tune",
-        "write_report",
+        "report",
     ),
 ]
 

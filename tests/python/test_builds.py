@@ -25,7 +25,7 @@ from packetloom.cli.main import app
 from packetloom.common.build import this_build
 from packetloom.common.files import CASE_ROW_KEY
 from packetloom.errors import Interrupted, PacketloomError
-from packetloom.report.report import write_report
+from packetloom.pages.report import report
 from packetloom.scenario.plan import read_plan
 from packetloom.store.case_files import CaseFiles
 from packetloom.store.case_rows import INDEX, CaseRow
@@ -114,7 +114,7 @@ def test_kept_ones_are_told_wherever_there_is_a_table(scenario: Path, tmp_path: 
     assert "DCTCP" in table
     assert said in below
     assert sorted(map(str, builds(Results(out)))) == sorted([OTHER] * 3 + [this_build().digest] * 5)
-    page = write_report([Results(out)], tmp_path / "page.html").read_text()
+    page = report([Results(out)], tmp_path / "page.html").read_text()
     assert said in page
     assert said in Results(out)._repr_html_()
     assert said in repr(Results(out))

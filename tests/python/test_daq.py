@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from made_results import Case, Runs, failing, runs, values
-from packetloom.report.panels import Curve
+from packetloom.pages.panels import Curve
 from packetloom.reproduce import PAPERS, PAPERS_FOLDER, PaperEntry, reproduce_paper
 from packetloom.reproduce.claims import Measured, NotComparable
 from packetloom.reproduce.daq import PAPER, claims, figures, measure

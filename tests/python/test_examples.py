@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 from commands import packetloom
-from packetloom.report.figures import chart
+from packetloom.pages.figures import chart
 from packetloom.stats.steadiness.diagnosis import Steadiness, diagnosed
 from packetloom.store.results import Results
 

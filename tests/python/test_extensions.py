@@ -311,7 +311,7 @@ def test_what_it_may_come_to_is_said_before(tmp_path: Path, plan: Plan) -> None:
 
 def test_a_page_says_which_runs_are_longer(through: tuple[Results, Notes], tmp_path: Path) -> None:
     page = tmp_path / "page.html"
-    packetloom.write_report(through[0], page)
+    packetloom.report(through[0], page)
     told = (
         "Runs are longer than written, as run.precision asks until they are steady: load 0.3, 2 times as long; load 0.6"
     )

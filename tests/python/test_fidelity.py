@@ -15,9 +15,9 @@ import packetloom
 from packetloom.campaign.fidelity import fidelity_errors, fidelity_plan, run_fidelity
 from packetloom.cli.main import app
 from packetloom.errors import PacketloomError
-from packetloom.report.figures import FIGURES, chart
-from packetloom.report.panels import Curve
-from packetloom.report.report import write_report
+from packetloom.pages.figures import FIGURES, chart
+from packetloom.pages.panels import Curve
+from packetloom.pages.report import report
 from packetloom.stats.estimates import AXIS, FILE, Estimated, estimate_lines
 
 ECN = {"kind": "ecn", "capacity": "225KB", "mark_above": "30KB"}
@@ -111,14 +111,14 @@ def test_the_command_prints_the_table_and_the_report_shows_the_band(tmp_path: Pa
     estimates = packetloom.run(
         scenario(DCTCP, fidelity="links") | {"measure": {}}, tmp_path / "estimates", progress=False
     )
-    page = write_report(estimates, tmp_path / "page.html", errors=found).read_text()
+    page = report(estimates, tmp_path / "page.html", errors=found).read_text()
     assert "packets would be" in page
     assert "these are estimates: links were simulated apart" in page
-    plain = write_report(estimates, tmp_path / "plain.html").read_text()
+    plain = report(estimates, tmp_path / "plain.html").read_text()
     assert "packets would be" in plain
     (tmp_path / "wrong.json").write_text("[1]")
     with pytest.raises(PacketloomError, match="is not what `packetloom fidelity` wrote"):
-        write_report(estimates, tmp_path / "page.html", errors=tmp_path / "wrong.json")
+        report(estimates, tmp_path / "page.html", errors=tmp_path / "wrong.json")
 
 
 def test_a_band_is_the_estimate_without_its_error() -> None:

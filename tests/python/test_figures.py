@@ -17,15 +17,15 @@ from matplotlib.figure import Figure
 import commands
 import packetloom
 from packetloom.errors import PacketloomError
-from packetloom.report.fabric_view import fabric_view, topology
-from packetloom.report.figures import FIGURES, chart
-from packetloom.report.first_screen import lead_panels, looks_of
-from packetloom.report.measures import question_of
-from packetloom.report.network_folding import fold
-from packetloom.report.one_page import write_one_page
-from packetloom.report.panels import Curve, Dots, Mark, Panel, Stack, apart, panel_json
-from packetloom.report.plots import PRINT, Sheet, _legend_above, _printed, draw, plot_panels, save_figure
-from packetloom.report.server import server
+from packetloom.pages.fabric_view import fabric_view, topology
+from packetloom.pages.figures import FIGURES, chart
+from packetloom.pages.first_screen import lead_panels, looks_of
+from packetloom.pages.measures import question_of
+from packetloom.pages.network_folding import fold
+from packetloom.pages.one_page import write_one_page
+from packetloom.pages.panels import Curve, Dots, Mark, Panel, Stack, apart, panel_json
+from packetloom.pages.plots import PRINT, Sheet, _legend_above, _printed, draw, plot_panels, save_figure
+from packetloom.pages.server import server
 from packetloom.stats import curves
 from packetloom.stats.curves import style_at
 from packetloom.store.results import Results
@@ -196,7 +196,7 @@ def test_a_large_network_is_folded_into_racks_and_a_huge_one_into_pods(monkeypat
     assert folded.mean(values)[up] == round(sum(range(20)) / 20)
     assert folded.largest(values)[up] == 19
     assert folded.sum(values)[up] == sum(range(20))
-    monkeypatch.setattr("packetloom.report.network_folding.MOST_RACKS", 11)
+    monkeypatch.setattr("packetloom.pages.network_folding.MOST_RACKS", 11)
     shown, folded = fold(whole)
     assert [node["name"] for node in shown["nodes"] if node["kind"] == "pod"] == ["pod 0", "pod 1", "pod 2"]
     assert len(shown["nodes"]) == 3 + 4
@@ -229,7 +229,7 @@ def test_the_fabric_without_samples_is_the_whole_run(incast: Results) -> None:
 
 
 def test_a_page_holds_only_so_many_links(incast: Results, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("packetloom.report.fabric_view.MOST_LINKS", 2 * 24)  # twelve hosts on one switch
+    monkeypatch.setattr("packetloom.pages.fabric_view.MOST_LINKS", 2 * 24)  # twelve hosts on one switch
     view = fabric_view(incast)
     assert view
     assert (len(view["cases"]), view["left_out"]) == (2, 4)

@@ -14,15 +14,15 @@ import packetloom
 from packetloom.common.quantities import axis_scale
 from packetloom.common.terminal import console
 from packetloom.errors import PacketloomError
-from packetloom.report.compare import print_along, times_said
-from packetloom.report.figures import chart
-from packetloom.report.grid_costs import along, axes_meant, axis_name, point_of, scheme_of
-from packetloom.report.measures import STALLED, UNFINISHED, Condition, Measure, Question, Stopped, question_of
-from packetloom.report.panels import Curve, Dots
-from packetloom.report.plots import save_figure
-from packetloom.report.ranking import Answer
-from packetloom.report.report import report_page
-from packetloom.report.sentences import Number, sentences, told_briefly
+from packetloom.pages.compare import print_along, times_said
+from packetloom.pages.figures import chart
+from packetloom.pages.grid_costs import along, axes_meant, axis_name, point_of, scheme_of
+from packetloom.pages.measures import STALLED, UNFINISHED, Condition, Measure, Question, Stopped, question_of
+from packetloom.pages.panels import Curve, Dots
+from packetloom.pages.plots import save_figure
+from packetloom.pages.ranking import Answer
+from packetloom.pages.report import report_page
+from packetloom.pages.sentences import Number, sentences, told_briefly
 from packetloom.store.results import Results
 
 pytestmark = pytest.mark.unaudited

@@ -11,8 +11,8 @@ import pytest
 
 import packetloom
 from packetloom.errors import PacketloomError
-from packetloom.report.figures import Chart, chart
-from packetloom.report.panels import Curve
+from packetloom.pages.figures import Chart, chart
+from packetloom.pages.panels import Curve
 from packetloom.stats import flow_series
 from packetloom.store.case_rows import CaseRow, TableName
 from packetloom.store.results import Results

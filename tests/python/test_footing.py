@@ -8,7 +8,7 @@ import pytest
 
 import packetloom
 from packetloom.cli.catalogue import print_explanation
-from packetloom.report.report import write_report
+from packetloom.pages.report import report
 from packetloom.scenario import confounders
 from packetloom.scenario.facts import facts
 from packetloom.scenario.plan import plan_from_text, read_plan
@@ -77,7 +77,7 @@ def test_the_page_lists_it_and_says_it_first(tmp_path: Path) -> None:
     file = tmp_path / "rails.toml"
     file.write_text(SCENARIO)
     results = packetloom.run(file, tmp_path / "out", progress=False)
-    page = write_report(results, tmp_path / "page.html").read_text()
+    page = report(results, tmp_path / "page.html").read_text()
     assert "What else differs" in page
     assert page.index("may decide between them: payload of a packet") < page.rindex("What came out")
     assert read_plan(tmp_path / "out").cases

@@ -17,7 +17,7 @@ from packetloom.campaign.job_fidelity import job_errors, job_kinds
 from packetloom.campaign.smaller_jobs import smaller
 from packetloom.cli.main import app
 from packetloom.errors import PacketloomError
-from packetloom.report.report import write_report
+from packetloom.pages.report import report
 from packetloom.stats.estimates import rung_name
 from packetloom.store.results import Results
 
@@ -135,10 +135,10 @@ def test_errors_of_repetitions_and_operations(small: dict[str, Any], tmp_path: P
     estimates = packetloom.run(
         small | {"run": {"fidelity": {"kind": "flows", "collectives": "whole"}}}, tmp_path / "run", progress=False
     )
-    page = write_report(estimates, tmp_path / "page.html", errors=found).read_text()
+    page = report(estimates, tmp_path / "page.html", errors=found).read_text()
     assert "packets would be" in page
     assert "exposed communication, ms" in page
-    plain = write_report(estimates, tmp_path / "plain.html").read_text()
+    plain = report(estimates, tmp_path / "plain.html").read_text()
     assert "no error was measured" in plain
 
 

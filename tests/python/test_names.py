@@ -19,9 +19,9 @@ from packetloom.campaign.progress import RunningCase, Snapshot
 from packetloom.cli.main import main
 from packetloom.errors import PacketloomError
 from packetloom.exchange import export
-from packetloom.report import notebook
-from packetloom.report.plots import plot, save_figure
-from packetloom.report.report import report_page
+from packetloom.pages import notebook
+from packetloom.pages.plots import plot, save_figure
+from packetloom.pages.report import report_page
 from packetloom.reproduce import claims
 from packetloom.scenario.plan import read_plan
 from packetloom.store.results import Results

@@ -75,7 +75,7 @@ def test_progress_comes_as_a_bar_with_the_table(scenario: Path, tmp_path: Path) 
     code = f"""
 import IPython.display
 from packetloom import run
-from packetloom.report import notebook
+from packetloom.pages import notebook
 shown = []
 handle = type("Handle", (), {{"update": lambda self, html: shown.append(html.data)}})
 IPython.display.display = lambda html, display_id: handle()

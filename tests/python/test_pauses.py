@@ -12,9 +12,9 @@ import pytest
 
 import packetloom
 from packetloom.errors import PacketloomError
-from packetloom.report.fabric_view import fabric_view
-from packetloom.report.figures import chart
-from packetloom.report.report import report_page
+from packetloom.pages.fabric_view import fabric_view
+from packetloom.pages.figures import chart
+from packetloom.pages.report import report_page
 from packetloom.stats.pauses import innocent_flows, overlap, pause_reach, paused_over_time, paused_ports
 from packetloom.store.case_rows import CaseRow, TableName
 from packetloom.store.results import Results

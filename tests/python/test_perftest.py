@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import packetloom
-from packetloom.report.waits.speeds import notes_of, speeds, table_of
+from packetloom.pages.waits.speeds import notes_of, speeds, table_of
 from packetloom.stats.perftest import perftest
 from packetloom.validate.hardware.machines import infiniband, two_hosts
 from packetloom.validate.hardware.measurements import Measurement

@@ -14,7 +14,7 @@ from matplotlib.container import ErrorbarContainer
 import packetloom
 from conftest import SCENARIO, as_in_a_test
 from packetloom.errors import PacketloomError
-from packetloom.report.figures import chart
+from packetloom.pages.figures import chart
 from packetloom.stats import curves
 from packetloom.store.results import Results
 
@@ -38,7 +38,7 @@ def own_markup(page: str) -> str:
 
 
 def test_report_needs_nothing_from_elsewhere(results: Results, tmp_path: Path) -> None:
-    page = packetloom.write_report(results, tmp_path / "report.html").read_text()
+    page = packetloom.report(results, tmp_path / "report.html").read_text()
     assert not re.search(r"""<(?:script|link|img|iframe)[^>]*\b(?:src|href)\s*=""", own_markup(page))
     assert not re.search(r"https?://", own_markup(page))
     assert "@import" not in own_markup(page)
@@ -48,14 +48,14 @@ def test_report_needs_nothing_from_elsewhere(results: Results, tmp_path: Path) -
 def test_report_says_what_is_not_finished(tmp_path: Path, results: Results) -> None:
     part = Results(shutil.copytree(results.path, tmp_path / "part"))
     next((part.path / "flows.parquet").glob("*.parquet")).unlink()
-    page = packetloom.write_report(part, tmp_path / "report.html").read_text()
+    page = packetloom.report(part, tmp_path / "report.html").read_text()
     assert "7 of 8 cases finished" in page
 
 
 def test_names_in_a_scenario_cannot_break_the_page(scenario: Path, tmp_path: Path) -> None:
     scenario.write_text(scenario.read_text().replace('"TCP"', '"</script><b>T"'))
     results = packetloom.run(scenario, tmp_path / "odd", progress=False)
-    page = packetloom.write_report(results, tmp_path / "report.html").read_text()
+    page = packetloom.report(results, tmp_path / "report.html").read_text()
     assert page.count("</script>") == 2
     assert "<b>T" not in own_markup(page)
 
@@ -63,7 +63,7 @@ def test_names_in_a_scenario_cannot_break_the_page(scenario: Path, tmp_path: Pat
 def test_two_folders_side_by_side(scenario: Path, tmp_path: Path, results: Results) -> None:
     other = packetloom.run(scenario, tmp_path / "other", overrides=["run.flows=30"], progress=False)
     assert list(curves.styles([results, other])) == ["TCP [out]", "DCTCP [out]", "TCP [other]", "DCTCP [other]"]
-    page = packetloom.write_report([results, other], tmp_path / "both.html").read_text()
+    page = packetloom.report([results, other], tmp_path / "both.html").read_text()
     assert "DCTCP [other]" in page
 
 
@@ -107,7 +107,7 @@ def test_one_load_gives_dots_with_their_names_beside(scenario: Path, tmp_path: P
     assert not axes.patches  # a bar on a logarithmic axis is as long as one likes
     assert len(axes.containers) == 2
     assert [text.get_text() for text in axes.get_yticklabels()] == ["TCP", "DCTCP"]
-    packetloom.write_report(results, tmp_path / "report.html")
+    packetloom.report(results, tmp_path / "report.html")
 
 
 def test_unknown_load(results: Results) -> None:
@@ -134,7 +134,7 @@ def test_distribution_rises_to_one(results: Results) -> None:
 
 def test_queues_that_were_not_watched(scenario: Path, tmp_path: Path) -> None:
     results = packetloom.run(scenario, tmp_path / "unwatched", overrides=["measure.queues=false"], progress=False)
-    page = packetloom.write_report(results, tmp_path / "report.html").read_text()
+    page = packetloom.report(results, tmp_path / "report.html").read_text()
     assert "set queues = true in [measure]" in page
     with pytest.raises(PacketloomError, match="no queues were recorded"):
         packetloom.plot("queue-by-tier", results)
@@ -144,7 +144,7 @@ def test_flow_level_schemes_alone(scenario: Path, tmp_path: Path) -> None:
     overrides = ["scheme.*.transport=ideal"]
     results = packetloom.run(scenario, tmp_path / "ideal", overrides=overrides, progress=False)
     assert results.ports.num_rows == 0
-    packetloom.write_report(results, tmp_path / "report.html")
+    packetloom.report(results, tmp_path / "report.html")
 
 
 def test_two_folders_of_one_name(scenario: Path, tmp_path: Path, results: Results) -> None:

@@ -18,10 +18,10 @@ from scipy import stats
 import packetloom
 from packetloom.common.quantities import significant
 from packetloom.fabric_bench.command import run_bench
-from packetloom.report.figures import FIGURES
-from packetloom.report.html import Page as PaperPage
-from packetloom.report.panels import Curve, HeatMap, Panel, Stack, panel_json
-from packetloom.report.server import server
+from packetloom.pages.figures import FIGURES
+from packetloom.pages.html import Page as PaperPage
+from packetloom.pages.panels import Curve, HeatMap, Panel, Stack, panel_json
+from packetloom.pages.server import server
 from packetloom.stats.curves import style_at
 from packetloom.stats.flow_series import ORDER, SENT
 from packetloom.store.results import Results
@@ -84,7 +84,7 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Results:
 
 @pytest.fixture(scope="module")
 def report(results: Results) -> Path:
-    return packetloom.write_report(results, results.path / "report.html")
+    return packetloom.report(results, results.path / "report.html")
 
 
 @pytest.fixture(scope="module")
@@ -553,7 +553,7 @@ def test_it_fits_and_nothing_overlaps(report: Path, open_page: Open, width: int,
 @pytest.mark.parametrize("width", [1440, 390])
 def test_flows_over_time_are_those_of_the_samples(flows: Results, open_page: Open, width: int, dark: bool) -> None:
     """Small multiples of window, rate, round-trip time and losses, over one and the same time."""
-    page = open_page(packetloom.write_report(flows, flows.path / "report.html"), width=width, dark=dark)
+    page = open_page(packetloom.report(flows, flows.path / "report.html"), width=width, dark=dark)
     section = chart(page, "flows-over-time")
     assert section.locator(".plot").evaluate(OVERLAPS) == []
     assert section.locator(".plot").evaluate(TICKS) == []
@@ -722,7 +722,7 @@ def test_the_first_screen_answers(example: Path, tmp_path: Path, open_page: Open
     if example.stem == "own-scheme":
         pytest.importorskip("numba")
     results = ran(example, tmp_path / "out")
-    page = open_page(packetloom.write_report(results, tmp_path / "report.html"))
+    page = open_page(packetloom.report(results, tmp_path / "report.html"))
     texts = {}
     for answer in ("compared", "best", "sure"):
         told = page.locator(f"[data-answer={answer}]").first
@@ -752,7 +752,7 @@ def test_a_band_beside_an_estimate(tmp_path: Path, open_page: Open) -> None:
     estimates = run(
         tmp_path / "flows", scheme=[scheme], run={"loads": [0.3, 0.6], "flows": 500, "fidelity": "flows"}, measure={}
     )
-    page = open_page(packetloom.write_report(estimates, tmp_path / "page.html", errors=found))
+    page = open_page(packetloom.report(estimates, tmp_path / "page.html", errors=found))
     section = chart(page, "slowdown-by-load")
     bands, points = section.locator("line.band"), section.locator("path.point")
     assert bands.count() == points.count() == 2  # each load has one: the error is that of the nearest
@@ -776,7 +776,7 @@ def seeds(tmp_path_factory: pytest.TempPathFactory) -> Results:
 
 
 def test_sentences_say_what_the_flows_say_and_lead_to_tables(seeds: Results, tmp_path: Path, open_page: Open) -> None:
-    page = open_page(packetloom.write_report(seeds, tmp_path / "report.html"))
+    page = open_page(packetloom.report(seeds, tmp_path / "report.html"))
     flows = finished_flows(seeds).filter(pl.col("load") == 0.6)
     means = {
         name: [flows.filter(scheme=name, seed=seed)["slowdown"].to_numpy().mean() for seed in (1, 2, 3)]
@@ -815,7 +815,7 @@ def test_what_was_left_unfinished_leads_to_its_row(tmp_path: Path, open_page: Op
     large = [{"sizes": {"kind": "uniform", "minimum": "100B", "maximum": "400KB"}}]
     cut_short = {"loads": [0.6], "flows": 300, "max_time": "2ms", "seeds": 2}
     results = run(tmp_path / "out", scheme=two, workload=large, run=cut_short)
-    page = open_page(packetloom.write_report(results, tmp_path / "report.html"))
+    page = open_page(packetloom.report(results, tmp_path / "report.html"))
     told = page.locator("[data-answer=sure]").filter(has_text="Not every flow finished")
     name, share = told.locator("b").inner_text(), told.locator("a.number")
     flows = results.to_polars("flows").filter("measured", scheme=name)
@@ -828,7 +828,7 @@ def test_what_was_left_unfinished_leads_to_its_row(tmp_path: Path, open_page: Op
 
 
 def test_the_best_of_each_column_is_marked(seeds: Results, tmp_path: Path, open_page: Open) -> None:
-    page = open_page(packetloom.write_report(seeds, tmp_path / "report.html"))
+    page = open_page(packetloom.report(seeds, tmp_path / "report.html"))
     table = page.locator("h2:has-text('Table of slowdown') + .wide table")
     lines = [line.split("\t") for line in table.locator("tbody").inner_text().strip().splitlines()]
     marked = table.locator("tbody tr").evaluate_all(
@@ -849,7 +849,7 @@ def number_in(cell: str) -> float:
 def test_one_click_leads_to_a_fault(tmp_path: Path, open_page: Open) -> None:
     example = ROOT / "examples" / "faults.toml"
     results = ran(example, tmp_path / "out", "run.seeds=1", "measure.series_interval=100us")
-    page = open_page(packetloom.write_report(results, tmp_path / "report.html"))
+    page = open_page(packetloom.report(results, tmp_path / "report.html"))
     fabric = fabric_of(page)
     fabric.get_by_role("button", name="1 ms on: link down: edge0 – aggregation0").click()
     expect(fabric.locator("output")).to_have_text("1 ms")
@@ -878,7 +878,7 @@ def test_the_timeline_of_ranks(tmp_path: Path, open_page: Open) -> None:
     }
     results = packetloom.run(scenario, tmp_path / "ranks")
     operations = results.to_polars("operations").filter(pl.col("end_ns") > pl.col("begin_ns"))
-    page = open_page(packetloom.write_report(results, tmp_path / "ranks.html"))
+    page = open_page(packetloom.report(results, tmp_path / "ranks.html"))
     section = page.locator("#ranks")
     assert section.locator(".bar").count() == operations.height
     assert section.locator("path.path").get_attribute("d")
@@ -898,7 +898,7 @@ def test_a_large_network_is_folded_into_racks(tmp_path: Path, open_page: Open) -
     large = {"kind": "leaf-spine", "spines": 2, "leaves": 14, "hosts_per_leaf": 16}
     one = [{"name": "DCTCP", "transport": "dctcp", "queue": "ecn"}]
     results = run(tmp_path / "out", topology=large, scheme=one, run={"loads": [0.3], "flows": 100})
-    page = open_page(packetloom.write_report(results, tmp_path / "report.html"))
+    page = open_page(packetloom.report(results, tmp_path / "report.html"))
     fabric = fabric_of(page)
     assert fabric.locator("circle.node").count() == 14 + 14 + 2
     assert fabric.locator("line.link").count() == 2 * (14 + 2 * 14)
@@ -917,7 +917,7 @@ def test_a_large_network_is_folded_into_racks(tmp_path: Path, open_page: Open) -
 def test_results_with_little_in_them(tmp_path: Path, open_page: Open) -> None:
     one_scheme = [{"name": "TCP", "transport": "tcp", "queue": "drop-tail"}]
     alone = run(tmp_path / "alone", scheme=one_scheme, run={"loads": [0.5], "flows": 1}, measure={"queues": True})
-    page = open_page(packetloom.write_report(alone, tmp_path / "alone.html"))
+    page = open_page(packetloom.report(alone, tmp_path / "alone.html"))
     for section in page.locator("section[data-chart]").all():
         section.scroll_into_view_if_needed()
         section.locator(".panel svg").first.wait_for()
@@ -928,7 +928,7 @@ def test_results_with_little_in_them(tmp_path: Path, open_page: Open) -> None:
     cut_short = {"loads": [0.5], "flows": 100, "max_time": "500us"}
     never = run(tmp_path / "never", scheme=one_scheme, workload=large, run=cut_short)
     assert never.flows.num_rows > 0
-    page = open_page(packetloom.write_report(never, tmp_path / "never.html"))
+    page = open_page(packetloom.report(never, tmp_path / "never.html"))
     expect(page.get_by_text("No measured flow has finished, so there are no completion times to show")).to_be_visible()
     expect(page.get_by_role("heading", name="Slowdown by load", exact=True)).to_have_count(0)
     page.get_by_text("Figures that these results have no numbers for").click()
@@ -936,7 +936,7 @@ def test_results_with_little_in_them(tmp_path: Path, open_page: Open) -> None:
 
     for file in (never.path / "flows.parquet").glob("*.parquet"):
         file.unlink()
-    page = open_page(packetloom.write_report(Results(never.path), tmp_path / "empty.html"))
+    page = open_page(packetloom.report(Results(never.path), tmp_path / "empty.html"))
     expect(page.get_by_text("No case is finished yet")).to_be_visible()
     expect(page.locator("section")).to_have_count(0)
 

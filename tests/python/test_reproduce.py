@@ -15,7 +15,7 @@ from packetloom import reproduce
 from packetloom.cli.main import main
 from packetloom.common.build import this_build
 from packetloom.errors import PacketloomError
-from packetloom.report.panels import Panel, panel_json
+from packetloom.pages.panels import Panel, panel_json
 from packetloom.reproduce import (
     PAPERS,
     Experiment,

@@ -19,7 +19,7 @@ ORDER = (
         "campaign",
         "tuning",
         "gym",
-        "report",
+        "pages",
         "exchange",
         "bench",
         "new",
@@ -34,8 +34,8 @@ BESIDE = {"errors", "control", "testing", "start", "__main__", "_core"}
 
 WHEN_ASKED = {
     ("scenario.plan", "store.stored_plan"): "a results folder may be given in place of a scenario",
-    ("store.results", "report.notebook"): "a notebook shows results as tables",
-    ("campaign.progress", "report.notebook"): "a notebook shows a campaign's progress",
+    ("store.results", "pages.notebook"): "a notebook shows results as tables",
+    ("campaign.progress", "pages.notebook"): "a notebook shows a campaign's progress",
 }
 """Imports the other way, within a function, of what another room shows or reads; and why."""
 

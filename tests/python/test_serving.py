@@ -16,7 +16,7 @@ import packetloom
 from commands import packetloom as command
 from packetloom import _core
 from packetloom.campaign.executor import simulation_of
-from packetloom.report.measures import question_of
+from packetloom.pages.measures import question_of
 from packetloom.scenario.plan import read_plan
 from packetloom.stats.serving import serving
 

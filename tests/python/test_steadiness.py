@@ -9,11 +9,11 @@ import pytest
 from numpy.typing import NDArray
 
 from made_results import Runs
-from packetloom.report.drift_words import how_steady
-from packetloom.report.measures import Condition, Measure, Question
-from packetloom.report.ranking import Answer
-from packetloom.report.results_table import MARKS, marks, results_columns, results_lines
-from packetloom.report.sentences import sentences
+from packetloom.pages.drift_words import how_steady
+from packetloom.pages.measures import Condition, Measure, Question
+from packetloom.pages.ranking import Answer
+from packetloom.pages.results_table import MARKS, marks, results_columns, results_lines
+from packetloom.pages.sentences import sentences
 from packetloom.stats.steadiness.diagnosis import Steadiness, diagnosed
 from packetloom.stats.steadiness.transient import truncation
 from packetloom.stats.steadiness.trend import BATCHES, contrasts

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from packetloom.common.suggest import meant
-from packetloom.report.figures import FIGURES
+from packetloom.pages.figures import FIGURES
 
 
 @pytest.mark.parametrize(

@@ -9,10 +9,10 @@ from jinja2 import UndefinedError
 import packetloom
 from packetloom.common.templates import render_macro
 from packetloom.course.sliders import Picture, Sliders
-from packetloom.report import notebook
-from packetloom.report.html import Cell, Page
-from packetloom.report.measures import Condition
-from packetloom.report.sentences import Name, Number, Row, Sentence
+from packetloom.pages import notebook
+from packetloom.pages.html import Cell, Page
+from packetloom.pages.measures import Condition
+from packetloom.pages.sentences import Name, Number, Row, Sentence
 
 HOUSE = Path(packetloom.__file__).parent
 NASTY = "<b x=\"1\" y='2'>&</script>"
@@ -54,7 +54,7 @@ def test_notebooks_and_sliders_escape() -> None:
 
 def test_what_a_template_lacks_is_an_error() -> None:
     with pytest.raises(UndefinedError, match="no attribute 'text'"):
-        render_macro("report", "parts.html", "text", {"note": False})
+        render_macro("pages", "parts.html", "text", {"note": False})
 
 
 def test_only_templates_have_html() -> None:
@@ -62,7 +62,7 @@ def test_only_templates_have_html() -> None:
     code = {file: file.read_text() for file in HOUSE.rglob("*.py")}
     assert [file for file, text in code.items() if re.search(r"html\.escape|import html\b|escape as ", text)] == []
     marked = {str(file.relative_to(HOUSE)): text.count("Markup(") for file, text in code.items() if "Markup(" in text}
-    assert marked == {"report/html.py": 2, "course/sliders.py": 1}
+    assert marked == {"pages/html.py": 2, "course/sliders.py": 1}
     templates = [*HOUSE.rglob("templates/*.html")]
     assert len(templates) == 5
     assert [file for file in templates if re.search(r"\|\s*safe|autoescape", file.read_text())] == []

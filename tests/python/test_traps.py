@@ -18,12 +18,12 @@ from rich.console import Console
 import packetloom
 from packetloom.campaign.search import Range, Sought
 from packetloom.cli.main import main
-from packetloom.report.compare import Sides, print_comparison
-from packetloom.report.measures import STALLED, UNFINISHED, Condition, Measure, Question, Stopped, question_of
-from packetloom.report.ranking import Answer
-from packetloom.report.report import report_page
-from packetloom.report.sentences import sentences
-from packetloom.report.waits.speeds import Speed, notes_of, print_jobs, speeds
+from packetloom.pages.compare import Sides, print_comparison
+from packetloom.pages.measures import STALLED, UNFINISHED, Condition, Measure, Question, Stopped, question_of
+from packetloom.pages.ranking import Answer
+from packetloom.pages.report import report_page
+from packetloom.pages.sentences import sentences
+from packetloom.pages.waits.speeds import Speed, notes_of, print_jobs, speeds
 from packetloom.scenario import confounders
 from packetloom.scenario.plan import plan_from_text
 from packetloom.stats.collectives import Kind

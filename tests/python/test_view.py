@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 import packetloom
-from packetloom.report.server import server
+from packetloom.pages.server import server
 from packetloom.store.results import Results
 
 pytestmark = pytest.mark.unaudited

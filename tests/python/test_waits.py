@@ -7,11 +7,11 @@ import pytest
 from rich.console import Console
 
 import packetloom
-from packetloom.report.fitting import print_fitting
-from packetloom.report.measures import question_of
-from packetloom.report.waits import bounds, stragglers, time_spent
-from packetloom.report.waits.speeds import BETWEEN_COLUMNS, EVERY, _table, notes_of, speeds, table_of
-from packetloom.report.waits.timeline import timeline
+from packetloom.pages.fitting import print_fitting
+from packetloom.pages.measures import question_of
+from packetloom.pages.waits import bounds, stragglers, time_spent
+from packetloom.pages.waits.speeds import BETWEEN_COLUMNS, EVERY, _table, notes_of, speeds, table_of
+from packetloom.pages.waits.timeline import timeline
 from packetloom.stats.interference import interference
 
 SCENARIO = """\
@@ -104,7 +104,7 @@ def test_operations_are_bounded_by_their_links(tmp_path: Path) -> None:
 
 
 def test_the_page_says_what_jobs_waited_for(results: packetloom.Results, tmp_path: Path) -> None:
-    text = packetloom.write_report(results, tmp_path / "page.html").read_text()
+    text = packetloom.report(results, tmp_path / "page.html").read_text()
     assert "What jobs waited for" in text
     assert "Timeline of ranks" in text
     assert 'id="ranks"' in text
@@ -114,7 +114,7 @@ def test_the_page_says_how_to_have_it(tmp_path: Path) -> None:
     (tmp_path / "late.goal").write_text(LATE)
     (tmp_path / "late.toml").write_text(SCENARIO.replace("operations = true", "queues = true"))
     results = packetloom.run(tmp_path / "late.toml", tmp_path / "out")
-    text = packetloom.write_report(results, tmp_path / "page.html").read_text()
+    text = packetloom.report(results, tmp_path / "page.html").read_text()
     assert "set `operations = true` in [measure]" in text
     assert 'id="ranks"' not in text
 
@@ -162,7 +162,7 @@ def test_jobs_beside_each_other_have_interference_factors(tmp_path: Path) -> Non
     (by_seed,) = measured.values.values()
     assert sorted(by_seed) == [1, 2]
     assert sum(by_seed.values()) / 2 == pytest.approx(float(found["interference"].mean()))  # type: ignore[arg-type]
-    text = packetloom.write_report(results, tmp_path / "page.html").read_text()
+    text = packetloom.report(results, tmp_path / "page.html").read_text()
     assert "Jobs beside others" in text
 
 

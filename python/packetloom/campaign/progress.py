@@ -132,7 +132,7 @@ class LogReporter:
 def reporter_for(stream: TextIO | None) -> Reporter:
     """A live view in a notebook or on a terminal, otherwise plain lines; nothing, if there is nowhere to say it."""
     if _in_notebook():
-        from packetloom.report.notebook import NotebookReporter
+        from packetloom.pages.notebook import NotebookReporter
 
         return NotebookReporter()
     if stream is None:

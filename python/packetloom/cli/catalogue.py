@@ -24,7 +24,7 @@ Entries = Mapping[str, str]
 
 
 def _figures() -> Entries:
-    from packetloom.report.figures import FIGURES
+    from packetloom.pages.figures import FIGURES
 
     return {name: figure.shows for name, figure in FIGURES.items()}
 

@@ -29,7 +29,7 @@ def interruptible(then: str = "Run the same command to resume.") -> Iterator[Non
 
 def exit_if_stalled(results: Results) -> None:
     """A stalled case is no success: what its flows wait for is reported, and the exit code is 3."""
-    from packetloom.report.case_warnings import stalls_said
+    from packetloom.pages.case_warnings import stalls_said
 
     stalls = stalls_said(results.rows())
     for line in stalls:
@@ -41,10 +41,10 @@ def exit_if_stalled(results: Results) -> None:
 def print_results_of(results: Results) -> None:
     """The tables, what came out in a few sentences, and which cases another build computed."""
     from packetloom.common.terminal import console
-    from packetloom.report.requests import print_requests
-    from packetloom.report.results_table import print_results
-    from packetloom.report.sentences import told_briefly
-    from packetloom.report.waits.speeds import has_only_jobs, print_jobs, speeds
+    from packetloom.pages.requests import print_requests
+    from packetloom.pages.results_table import print_results
+    from packetloom.pages.sentences import told_briefly
+    from packetloom.pages.waits.speeds import has_only_jobs, print_jobs, speeds
     from packetloom.stats.curves import all_summaries
     from packetloom.stats.serving import serving
     from packetloom.store.results import Snapshot

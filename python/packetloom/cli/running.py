@@ -252,7 +252,7 @@ def tune(
     It needs Optuna: pip install 'optuna>=4'. If it is stopped or killed, the same command resumes it.
     """
     from packetloom.common.files import write_json
-    from packetloom.report.tuned import drift, tuning_page
+    from packetloom.pages.tuned import drift, tuning_page
     from packetloom.store.targets import check_target
     from packetloom.tuning.api import run_tuning
     from packetloom.tuning.goal import goal_of

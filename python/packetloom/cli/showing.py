@@ -37,7 +37,7 @@ def report(
     ] = None,
 ) -> None:
     """Write one HTML page with the results table, all figures and the fabric: nothing is fetched from elsewhere."""
-    from packetloom.report.report import write_report
+    from packetloom.pages.report import report as write_report
     from packetloom.stats.estimates import FILE
     from packetloom.store.results import Results
     from packetloom.store.targets import check_target
@@ -47,7 +47,7 @@ def report(
     page = write_report(several, output or folders[0] / "report.html", errors=errors)
     print(f"wrote {page}")
     if sheet is not None:
-        from packetloom.report.one_page import write_one_page
+        from packetloom.pages.one_page import write_one_page
 
         print(f"wrote {write_one_page(several, sheet)}")
 
@@ -85,13 +85,13 @@ def compare(
     """
     from packetloom.common.files import write_json
     from packetloom.common.terminal import console
-    from packetloom.report.compare import Sides, as_json, print_along, print_comparison, times_said
+    from packetloom.pages.compare import Sides, as_json, print_along, print_comparison, times_said
 
     if (b is None) == (along is None):
         raise PacketloomError("write B, or --along AXIS: one of the two is compared with A")
     names: dict[str, str] = {}
     if along is not None:
-        from packetloom.report.grid_costs import along as values_along
+        from packetloom.pages.grid_costs import along as values_along
         from packetloom.scenario.facts import slow_alone_as_stored
         from packetloom.store.results import Results, Snapshot
 
@@ -128,7 +128,7 @@ def view(
     port: Annotated[int, typer.Option(help="Where it listens on this machine; 0 takes any that is free.")] = 8437,
 ) -> None:
     """Show the report in a browser, and follow a run in progress."""
-    from packetloom.report.server import serve
+    from packetloom.pages.server import serve
     from packetloom.store.results import Results
 
     serve([Results(folder) for folder in folders], port)
@@ -165,8 +165,8 @@ def plot(
     font_size: Annotated[float, typer.Option(help="In points.", min=3, max=40)] = 8.0,
 ) -> None:
     """Draw one figure for print, as wide as a paper's column (.pdf, .pgf, .png, .svg)."""
-    from packetloom.report.figures import check_name
-    from packetloom.report.plots import Sheet, save_figure
+    from packetloom.pages.figures import check_name
+    from packetloom.pages.plots import Sheet, save_figure
     from packetloom.store.results import Results
     from packetloom.store.targets import check_target
 

@@ -15,8 +15,8 @@ from packetloom.doctor.examination import Examination
 from packetloom.doctor.questions import SITUATIONS, Situation
 from packetloom.doctor.readings import BOTTLENECK, Outcomes
 from packetloom.doctor.situations import SAMPLE_US
-from packetloom.report.html import Page
-from packetloom.report.panels import Curve, Dots, Mark, Panel, panel_json
+from packetloom.pages.html import Page
+from packetloom.pages.panels import Curve, Dots, Mark, Panel, panel_json
 from packetloom.stats.curves import Style, style_at
 from packetloom.store.outcome import Outcome
 

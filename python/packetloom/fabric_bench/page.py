@@ -12,8 +12,8 @@ import polars as pl
 from packetloom.fabric_bench.catalogue import DRAFTS, NOT_COVERED, Draft, Scale, Test
 from packetloom.fabric_bench.comparability import HEADER
 from packetloom.fabric_bench.tables import Table, cell, headline
-from packetloom.report.html import Page
-from packetloom.report.panels import Curve, Panel, panel_json
+from packetloom.pages.html import Page
+from packetloom.pages.panels import Curve, Panel, panel_json
 from packetloom.stats.curves import style_at
 
 MOST_ROWS = 16

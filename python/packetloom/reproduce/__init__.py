@@ -13,7 +13,7 @@ from packetloom.errors import PacketloomError
 
 if TYPE_CHECKING:
     from packetloom.campaign.search import Range
-    from packetloom.report.panels import Panel
+    from packetloom.pages.panels import Panel
     from packetloom.reproduce.claims import Claim, Finding
     from packetloom.store.results import Results
 
@@ -258,7 +258,7 @@ def run_experiment(
 
 def save_plots(drawn: Drawn, folder: Path) -> None:
     """The figures for print: figure-N.pdf and figure-N.png."""
-    from packetloom.report.plots import plot_panels
+    from packetloom.pages.plots import plot_panels
 
     for figure, panels in drawn:
         plotted = plot_panels(panels, figure.columns)
@@ -275,8 +275,8 @@ def write_page(
     output: Path,
 ) -> Path:
     """The page: every claim with its verdict, then the figures."""
-    from packetloom.report.html import Page
-    from packetloom.report.panels import panel_json
+    from packetloom.pages.html import Page
+    from packetloom.pages.panels import panel_json
     from packetloom.reproduce.claims import tally
     from packetloom.reproduce.steady import steadiness, transient
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from packetloom.report.drift_words import how_steady, warning
-from packetloom.report.measures import question_of
+from packetloom.pages.drift_words import how_steady, warning
+from packetloom.pages.measures import question_of
 from packetloom.store.results import Results
 
 

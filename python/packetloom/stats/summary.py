@@ -90,7 +90,7 @@ class SizeBin:
 def size_bins(*edges_bytes: float) -> tuple[SizeBin, ...]:
     """Bins that meet at these sizes in bytes; the first starts at 0, the last has no end.
 
-    Give them to `summary` and `write_report`. `ArgumentError` for sizes that do not rise.
+    Give them to `summary` and `report`. `ArgumentError` for sizes that do not rise.
 
     Example:
         >>> [one.label for one in packetloom.size_bins(100e3, 10e6)]

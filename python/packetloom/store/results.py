@@ -57,7 +57,7 @@ class Results:
 
     def _repr_html_(self) -> str:
         """As a notebook shows it."""
-        from packetloom.report.notebook import results_html
+        from packetloom.pages.notebook import results_html
 
         return results_html(self)
 

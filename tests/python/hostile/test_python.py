@@ -68,9 +68,9 @@ MISTAKES: list[tuple[str, str]] = [
     ('packetloom.plot("fct-cdf", go(scenario()), load=0.7)', "there is no load 0.7; there are 0.5"),
     ('packetloom.plot("fct-cdf", go(scenario()), statistic="p99")', "--statistic"),
     ('packetloom.plot("", go(scenario()))', "which figure? there are: slowdown-by-load"),
-    ('packetloom.write_report(go(scenario()), "/proc/x.html")', "/proc/x.html"),
-    ('packetloom.write_report(go(scenario()), ".")', "."),
-    ('packetloom.write_report([], "x.html")', "results is []"),
+    ('packetloom.report(go(scenario()), "/proc/x.html")', "/proc/x.html"),
+    ('packetloom.report(go(scenario()), ".")', "."),
+    ('packetloom.report([], "x.html")', "results is []"),
     ('packetloom.largest_held(scenario(), "run..flows", 1, 2)', "empty part"),
     ('packetloom.largest_held(scenario(), "run.flows=3 #", 1, 2)', "run.flows"),
     ('packetloom.largest_held(scenario(), "run.flows", 1, 2)', "deadline"),
@@ -90,7 +90,7 @@ RIGHT = [
     'go(scenario(run={**run, "flows": np.uint8(3), "seeds": range(1, 3)}))',
     'go(scenario(workload=({"sizes": {"kind": "constant", "size": "2KB"}},)))',
     'go(scenario(run={**run, "flows": enum.IntEnum("E", {"a": 3}).a}))',
-    'packetloom.write_report((go(scenario()),), pathlib.Path("x.html"))',
+    'packetloom.report((go(scenario()),), pathlib.Path("x.html"))',
 ]
 
 

@@ -20,8 +20,8 @@ def bound_memory() -> None:
 
     import packetloom.campaign.runner
     import packetloom.cli.main
-    import packetloom.report.figures
-    import packetloom.report.report  # noqa: F401
+    import packetloom.pages.figures
+    import packetloom.pages.report  # noqa: F401
 
     pages = int(Path("/proc/self/statm").read_text().split()[0])
     taken = pages * resource.getpagesize()

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from packetloom.report.panels import Curve, Panel
+from packetloom.pages.panels import Curve, Panel
 from packetloom.reproduce import PaperFigure
 from packetloom.reproduce.balance import measure
 from packetloom.reproduce.balance.claims import BETWEEN_LEAVES, DIED_NS, LATER

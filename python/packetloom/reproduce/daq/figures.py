@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from packetloom.report.panels import Curve, Panel
+from packetloom.pages.panels import Curve, Panel
 from packetloom.reproduce import PaperFigure
 from packetloom.reproduce.daq import measure
 from packetloom.reproduce.daq.claims import FAN_IN, LARGEST_BYTES, RATE, SIZE_AXIS

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from packetloom.report.panels import Curve, Panel
+from packetloom.pages.panels import Curve, Panel
 from packetloom.reproduce import PaperFigure
 from packetloom.reproduce.homa import measure
 from packetloom.reproduce.homa.claims import HOMA, SMALL_BYTES, _carried

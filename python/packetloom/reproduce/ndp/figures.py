@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from packetloom.report.panels import Curve, HeatMap, Panel, Stack
+from packetloom.pages.panels import Curve, HeatMap, Panel, Stack
 from packetloom.reproduce import PaperFigure
 from packetloom.reproduce.measure import PerSeed, Runs, interval_of
 from packetloom.reproduce.ndp import measure

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from packetloom.report.panels import Curve, Panel
-from packetloom.report.results_table import Column, results_lines
+from packetloom.pages.panels import Curve, Panel
+from packetloom.pages.results_table import Column, results_lines
 from packetloom.reproduce import PaperFigure
 from packetloom.reproduce.pfabric.measure import LARGE, MEDIUM, SMALL, Slowdowns
 from packetloom.stats.curves import Style, styles

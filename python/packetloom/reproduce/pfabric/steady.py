@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from packetloom.common.quantities import significant
-from packetloom.report.panels import Dots, Panel
+from packetloom.pages.panels import Dots, Panel
 from packetloom.reproduce import Experiment, PaperFigure
 from packetloom.reproduce.controlled import FEWEST, controlled
 from packetloom.reproduce.measure import Interval, Runs, interval_of

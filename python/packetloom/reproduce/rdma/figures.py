@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from packetloom.common.fairness import jain
-from packetloom.report.panels import Curve, Panel
+from packetloom.pages.panels import Curve, Panel
 from packetloom.reproduce import PaperFigure
 from packetloom.reproduce.measure import PerSeed, Runs, axis_number, interval_of
 from packetloom.reproduce.rdma import measure

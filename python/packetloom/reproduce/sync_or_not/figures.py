@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 import polars as pl
 
 from packetloom.common.quantities import significant
-from packetloom.report.panels import Curve, Panel
+from packetloom.pages.panels import Curve, Panel
 from packetloom.reproduce import PaperFigure
 from packetloom.reproduce.sync_or_not import measure
 from packetloom.stats.curves import style_at

@@ -7,7 +7,7 @@ from collections import defaultdict
 import numpy as np
 import polars as pl
 
-from packetloom.report.panels import Curve, Panel
+from packetloom.pages.panels import Curve, Panel
 from packetloom.reproduce import PaperFigure
 from packetloom.reproduce.measure import Runs, axis_number, per_case
 from packetloom.reproduce.samples import port_samples

@@ -11,7 +11,7 @@ from rich.table import Table
 
 from packetloom.common.confidence import half_interval
 from packetloom.common.quantities import said_within
-from packetloom.report.html import Page
+from packetloom.pages.html import Page
 from packetloom.stats.curves import SomeResults
 from packetloom.stats.serving import serving
 

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 from packetloom.common.quantities import in_percent, said, said_within
-from packetloom.report.drift_words import how_steady, not_steady, warning
-from packetloom.report.measures import STALLED, UNMEASURED, Condition, Measure, Question, question_of
-from packetloom.report.ranking import Answer, Outcome, comparison_text
+from packetloom.pages.drift_words import how_steady, not_steady, warning
+from packetloom.pages.measures import STALLED, UNMEASURED, Condition, Measure, Question, question_of
+from packetloom.pages.ranking import Answer, Outcome, comparison_text
 from packetloom.stats.curves import SomeResults
 from packetloom.stats.paired import MOST_SEEDS, Comparison
 

@@ -13,13 +13,13 @@ from matplotlib.figure import Figure
 from packetloom import _core
 from packetloom.common.build import build_text, this_build
 from packetloom.errors import PacketloomError
-from packetloom.report.first_screen import lead_panels, looks_of, table_lines
-from packetloom.report.measures import question_of
-from packetloom.report.panels import Panel
-from packetloom.report.plots import PRINT, draw, literal
-from packetloom.report.ranking import Answer
-from packetloom.report.sentences import sentences
-from packetloom.report.setup import setting_text
+from packetloom.pages.first_screen import lead_panels, looks_of, table_lines
+from packetloom.pages.measures import question_of
+from packetloom.pages.panels import Panel
+from packetloom.pages.plots import PRINT, draw, literal
+from packetloom.pages.ranking import Answer
+from packetloom.pages.sentences import sentences
+from packetloom.pages.setup import setting_text
 from packetloom.store.results import Results, Snapshot
 
 A4_INCHES = (8.27, 11.69)

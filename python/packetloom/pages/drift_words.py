@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal
 
 from packetloom.common.quantities import in_percent, said, significant
-from packetloom.report.measures import Condition, Measure, Question
+from packetloom.pages.measures import Condition, Measure, Question
 from packetloom.stats.steadiness.diagnosis import LEVEL, Steadiness
 from packetloom.stats.summary import ALL_SIZES
 

@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from itertools import combinations
 
 from packetloom.common.quantities import axis_scale, axis_value_text, said_within
-from packetloom.report.html import Cell, Page
-from packetloom.report.measures import Condition, Measure, Question, competitors
-from packetloom.report.panels import Curve, Dots, Panel, panel_json
-from packetloom.report.ranking import Answer, comparison_text
-from packetloom.report.sentences import Row, sentences
+from packetloom.pages.html import Cell, Page
+from packetloom.pages.measures import Condition, Measure, Question, competitors
+from packetloom.pages.panels import Curve, Dots, Panel, panel_json
+from packetloom.pages.ranking import Answer, comparison_text
+from packetloom.pages.sentences import Row, sentences
 from packetloom.scenario.plan import Parameter
 from packetloom.stats.curves import Style, style_at, styles
 from packetloom.stats.paired import MOST_SEEDS, Comparison

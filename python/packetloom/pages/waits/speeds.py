@@ -18,8 +18,8 @@ from rich.table import Table
 
 from packetloom.common.confidence import half_interval
 from packetloom.common.quantities import axis_text, said_within, significant
-from packetloom.report.fitting import print_fitting
-from packetloom.report.waits.tables import labelled
+from packetloom.pages.fitting import print_fitting
+from packetloom.pages.waits.tables import labelled
 from packetloom.stats.collectives import Kind, between_ends_ns, bus_gbps, exposed_ns, operations_of
 from packetloom.stats.curves import SomeResults, as_list
 from packetloom.stats.perftest import SHOWN, perftest

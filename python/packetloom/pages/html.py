@@ -17,7 +17,7 @@ from typing import Any
 from packetloom.common.files import write_text
 from packetloom.common.templates import render
 from packetloom.errors import PacketloomError
-from packetloom.report.sentences import Name, Number, Row, Sentence
+from packetloom.pages.sentences import Name, Number, Row, Sentence
 
 SCRIPTS = ("draw.js", "charts.js", "fabric.js", "ranks.js", "report.js")
 
@@ -136,11 +136,11 @@ class Page:
         """The page's text."""
         from markupsafe import Markup
 
-        assets = resources.files("packetloom.report").joinpath("assets")
+        assets = resources.files("packetloom.pages").joinpath("assets")
         # Our own files, which are no text to be escaped.
         style, *scripts = (Markup(assets.joinpath(name).read_text(encoding="utf-8")) for name in ("page.css", *SCRIPTS))
         return render(
-            "report",
+            "pages",
             "page.html",
             title=self._title,
             style=style,

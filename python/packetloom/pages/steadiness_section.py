@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 
 from packetloom.common.quantities import in_percent, said, significant
-from packetloom.report.drift_words import percent, points
-from packetloom.report.html import Page
-from packetloom.report.measures import Question
-from packetloom.report.sentences import Row, steadiness_row
+from packetloom.pages.drift_words import percent, points
+from packetloom.pages.html import Page
+from packetloom.pages.measures import Question
+from packetloom.pages.sentences import Row, steadiness_row
 from packetloom.stats.steadiness.diagnosis import Steadiness
 from packetloom.stats.summary import ALL_SIZES
 

@@ -67,9 +67,9 @@ class NotebookReporter:
 
 def results_html(results: Results) -> str:
     """A results folder as a notebook shows it: the terminal's tables, and below them what they come to."""
-    from packetloom.report import requests
-    from packetloom.report.sentences import told_briefly
-    from packetloom.report.waits.speeds import has_only_jobs, notes_of, speeds, table_of
+    from packetloom.pages import requests
+    from packetloom.pages.sentences import told_briefly
+    from packetloom.pages.waits.speeds import has_only_jobs, notes_of, speeds, table_of
     from packetloom.stats.serving import serving
 
     text = paragraph(repr(results))
@@ -87,7 +87,7 @@ def results_html(results: Results) -> str:
 
 
 def _slowdowns(results: Results) -> str:
-    from packetloom.report.results_table import marks, results_columns, results_lines
+    from packetloom.pages.results_table import marks, results_columns, results_lines
     from packetloom.stats.summary import summary
 
     statistics = summary(results)
@@ -114,4 +114,4 @@ def paragraph(text: str) -> str:
 
 def _shown(macro: str, *given: object) -> str:
     """What a macro of `templates/notebook.html` makes of it, which escapes text."""
-    return render_macro("report", "notebook.html", macro, *given)
+    return render_macro("pages", "notebook.html", macro, *given)

@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 
 from packetloom.common.quantities import FAN_IN, FAULT_AT, SCALES_OF_AXES, axis_value_text, said_within
 from packetloom.errors import PacketloomError
-from packetloom.report.drift_words import warning
-from packetloom.report.measures import (
+from packetloom.pages.drift_words import warning
+from packetloom.pages.measures import (
     SCHEME,
     Condition,
     Measure,
@@ -22,8 +22,8 @@ from packetloom.report.measures import (
     question_of,
     renamed_rows,
 )
-from packetloom.report.ranking import Answer, Pair, comparison_text
-from packetloom.report.sentences import Name, Number, Part, Row, Sentence
+from packetloom.pages.ranking import Answer, Pair, comparison_text
+from packetloom.pages.sentences import Name, Number, Part, Row, Sentence
 from packetloom.scenario.plan import Parameter
 from packetloom.stats.curves import Style, as_list, style_at
 from packetloom.stats.paired import Comparison

@@ -11,8 +11,8 @@ import polars as pl
 from packetloom.common.quantities import axis_scale
 from packetloom.common.suggest import meant
 from packetloom.errors import PacketloomError
-from packetloom.report.figures import Chart, Choice, Figure
-from packetloom.report.grid_costs import (
+from packetloom.pages.figures import Chart, Choice, Figure
+from packetloom.pages.grid_costs import (
     LOAD,
     Along,
     along,
@@ -26,10 +26,10 @@ from packetloom.report.grid_costs import (
     sentences_along,
     table_along,
 )
-from packetloom.report.html import Page
-from packetloom.report.measures import Condition
-from packetloom.report.panels import Curve, Dots, Panel, panel_json
-from packetloom.report.sentences import Row
+from packetloom.pages.html import Page
+from packetloom.pages.measures import Condition
+from packetloom.pages.panels import Curve, Dots, Panel, panel_json
+from packetloom.pages.sentences import Row
 from packetloom.stats.curves import SomeResults, Style, as_list
 from packetloom.store.results import Results
 

@@ -11,8 +11,8 @@ from typing import Literal
 import numpy as np
 
 from packetloom.common.quantities import significant
-from packetloom.report.drift_words import drift_of
-from packetloom.report.measures import Condition, Measure, Question
+from packetloom.pages.drift_words import drift_of
+from packetloom.pages.measures import Condition, Measure, Question
 from packetloom.stats.paired import Comparison, compare, corrected_together
 
 Pair = tuple[str, str]

@@ -9,7 +9,7 @@ from typing import Any
 
 import polars as pl
 
-from packetloom.report.network_folding import Links
+from packetloom.pages.network_folding import Links
 from packetloom.stats.summary import polars_frame
 from packetloom.store.case_rows import CaseRow
 from packetloom.store.results import Results

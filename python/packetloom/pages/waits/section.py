@@ -8,10 +8,10 @@ from typing import Any
 import polars as pl
 
 from packetloom.common.quantities import said, significant, size_said
-from packetloom.report.html import Page
-from packetloom.report.waits.speeds import notes_of, speeds, table_of
-from packetloom.report.waits.tables import bounds, stragglers, time_spent
-from packetloom.report.waits.timeline import timeline
+from packetloom.pages.html import Page
+from packetloom.pages.waits.speeds import notes_of, speeds, table_of
+from packetloom.pages.waits.tables import bounds, stragglers, time_spent
+from packetloom.pages.waits.timeline import timeline
 from packetloom.stats.interference import interference
 from packetloom.store.results import Results
 

@@ -25,8 +25,8 @@ from matplotlib.ticker import FuncFormatter, Locator, LogLocator, MaxNLocator, N
 from packetloom.common import arguments
 from packetloom.common.suggest import meant
 from packetloom.errors import ArgumentError, PacketloomError
-from packetloom.report.figures import Chart, Choice, chart
-from packetloom.report.panels import Curve, Dots, HeatMap, Panel, Stack, apart, errors_of, few_values
+from packetloom.pages.figures import Chart, Choice, chart
+from packetloom.pages.panels import Curve, Dots, HeatMap, Panel, Stack, apart, errors_of, few_values
 from packetloom.stats.curves import SomeResults, Style, style_at
 
 if TYPE_CHECKING:

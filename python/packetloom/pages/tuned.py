@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from packetloom.common.quantities import in_percent
-from packetloom.report.drift_words import warning
-from packetloom.report.html import Cell, Page
-from packetloom.report.measures import question_of
-from packetloom.report.panels import Curve, Dots, Panel, panel_json
+from packetloom.pages.drift_words import warning
+from packetloom.pages.html import Cell, Page
+from packetloom.pages.measures import question_of
+from packetloom.pages.panels import Curve, Dots, Panel, panel_json
 from packetloom.stats.curves import style_at
 from packetloom.store.results import Results
 from packetloom.tuning.outcome import Judged, Tuning

@@ -13,22 +13,22 @@ from packetloom.common import arguments
 from packetloom.common.build import build_text, builds_text, this_build
 from packetloom.common.quantities import said, significant, size_said
 from packetloom.errors import PacketloomError
-from packetloom.report import sentences
-from packetloom.report.case_warnings import warnings_said
-from packetloom.report.confounders_table import write_footing
-from packetloom.report.fabric_view import fabric_view
-from packetloom.report.figures import FIGURES
-from packetloom.report.first_screen import looks_of, write_answer, write_comparisons
-from packetloom.report.grid_costs_chart import write_along
-from packetloom.report.html import Cell, Page
-from packetloom.report.measures import competitors, question_of
-from packetloom.report.panels import look_json
-from packetloom.report.ranking import Answer
-from packetloom.report.requests import write_requests
-from packetloom.report.results_table import Column, best_cells, marks, results_columns, results_lines
-from packetloom.report.setup import setting_text
-from packetloom.report.steadiness_section import write_steadiness
-from packetloom.report.waits import write_waits
+from packetloom.pages import sentences
+from packetloom.pages.case_warnings import warnings_said
+from packetloom.pages.confounders_table import write_footing
+from packetloom.pages.fabric_view import fabric_view
+from packetloom.pages.figures import FIGURES
+from packetloom.pages.first_screen import looks_of, write_answer, write_comparisons
+from packetloom.pages.grid_costs_chart import write_along
+from packetloom.pages.html import Cell, Page
+from packetloom.pages.measures import competitors, question_of
+from packetloom.pages.panels import look_json
+from packetloom.pages.ranking import Answer
+from packetloom.pages.requests import write_requests
+from packetloom.pages.results_table import Column, best_cells, marks, results_columns, results_lines
+from packetloom.pages.setup import setting_text
+from packetloom.pages.steadiness_section import write_steadiness
+from packetloom.pages.waits import write_waits
 from packetloom.scenario import confounders
 from packetloom.scenario.facts import slow_alone_as_stored
 from packetloom.scenario.run_lengths import extended_said
@@ -43,7 +43,7 @@ INNOCENT_SHOWN = 20
 BEST = "Bold: the best of its column at its load."
 
 
-def write_report(
+def report(
     results: curves.SomeResults,
     output: str | Path,
     *,
@@ -56,7 +56,7 @@ def write_report(
     tables have (`size_bins`); `errors` is the file in which `packetloom fidelity` has left what it found.
 
     Example:
-        >>> page = packetloom.write_report(results, folder / "page.html", bins=packetloom.size_bins(100e3))
+        >>> page = packetloom.report(results, folder / "page.html", bins=packetloom.size_bins(100e3))
         >>> page.read_text().startswith("<!DOCTYPE html>")
         True
     """

@@ -6,7 +6,7 @@ from typing import Any
 
 import polars as pl
 
-from packetloom.report.waits.tables import labelled
+from packetloom.pages.waits.tables import labelled
 from packetloom.stats.curves import SomeResults, as_list
 
 NS_PER_MS = 1e6

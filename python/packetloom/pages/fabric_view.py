@@ -11,8 +11,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from packetloom.common.quantities import said, size_said_roughly
-from packetloom.report.incidents import incidents
-from packetloom.report.network_folding import Links, fold
+from packetloom.pages.incidents import incidents
+from packetloom.pages.network_folding import Links, fold
 from packetloom.stats.curves import SomeResults, as_list, renaming
 from packetloom.stats.pauses import overlap
 from packetloom.stats.summary import polars_frame

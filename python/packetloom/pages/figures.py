@@ -12,7 +12,7 @@ import polars as pl
 from packetloom.common.percentiles import PERCENTILES
 from packetloom.common.suggest import meant
 from packetloom.errors import PacketloomError
-from packetloom.report.panels import Band, Curve, Dots, Panel, apart, mark_json
+from packetloom.pages.panels import Band, Curve, Dots, Panel, apart, mark_json
 from packetloom.stats import curves, flow_series, pauses, timelines
 from packetloom.stats.curves import SomeResults, Style, style_at
 from packetloom.stats.estimates import Errors, estimated_by, measured_errors, with_bands
@@ -345,7 +345,7 @@ def _of_classes(results: SomeResults, measure: timelines.ClassMeasure, y_per: fl
 
 
 def _along(figure: Figure, results: SomeResults) -> Chart:
-    from packetloom.report.grid_costs_chart import chart_along  # which makes charts, too
+    from packetloom.pages.grid_costs_chart import chart_along  # which makes charts, too
 
     return chart_along(figure, results)
 

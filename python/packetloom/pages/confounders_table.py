@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from packetloom.report.html import Cell, Page
+from packetloom.pages.html import Cell, Page
 from packetloom.scenario.confounders import unequal_as_stored
 from packetloom.store.results import Results
 

@@ -20,14 +20,14 @@ from packetloom.common.build import builds_text
 from packetloom.common.quantities import said_within
 from packetloom.common.suggest import meant
 from packetloom.errors import ArgumentError, PacketloomError
-from packetloom.report.drift_words import warning
-from packetloom.report.fitting import print_fitting
-from packetloom.report.grid_costs import Along, point_of, sentences_along, table_along
-from packetloom.report.grid_costs import along as values_along
-from packetloom.report.measures import Condition, Measure, Question, condition_of, entity_of, names_in, question_of
-from packetloom.report.ranking import Answer, Pair, comparison_text
-from packetloom.report.sentences import sentences
-from packetloom.report.setup import setting_text
+from packetloom.pages.drift_words import warning
+from packetloom.pages.fitting import print_fitting
+from packetloom.pages.grid_costs import Along, point_of, sentences_along, table_along
+from packetloom.pages.grid_costs import along as values_along
+from packetloom.pages.measures import Condition, Measure, Question, condition_of, entity_of, names_in, question_of
+from packetloom.pages.ranking import Answer, Pair, comparison_text
+from packetloom.pages.sentences import sentences
+from packetloom.pages.setup import setting_text
 from packetloom.scenario import confounders
 from packetloom.scenario.facts import slow_alone_as_stored
 from packetloom.store.case_rows import builds_of

@@ -12,7 +12,7 @@ from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 from packetloom.errors import PacketloomError
-from packetloom.report.report import report_page
+from packetloom.pages.report import report_page
 from packetloom.store.case_rows import FLOWS
 from packetloom.store.results import Results
 
