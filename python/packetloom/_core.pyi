@@ -92,8 +92,8 @@ class Simulation:
     def cancel(self) -> None: ...
 
 class Trial:
-    def __init__(self, case: Case) -> None:
-        """Runs the beginning of a case, to see what the cases of its scheme cost."""
+    def __init__(self, case: Case, patience_s: float | None = None) -> None:
+        """Runs the beginning of a case, to see what the cases of its scheme cost; `TimeoutError` after so long."""
     def cost_of(self, case: Case) -> Cost | None:
         """What a case of this scheme costs; None where that can't be known."""
 

@@ -4,10 +4,15 @@ use crate::outcome::Outcome;
 use crate::scenario::{Case, Size, complaint_error};
 use cpu_time::ThreadTime;
 use packetloom::simulation::{Demand, Monitor, Simulation as Core};
-use pyo3::exceptions::PyRuntimeError;
+use pyo3::exceptions::{PyRuntimeError, PyTimeoutError};
 use pyo3::prelude::*;
+use std::panic::resume_unwind;
 use std::sync::Mutex;
-use std::time::Instant;
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::time::{Duration, Instant};
+
+/// How often a trial looks whether a person pressed Ctrl-C.
+const SIGNALS_EVERY: Duration = Duration::from_millis(50);
 
 /// One run of a case; other threads may watch and end it.
 #[pyclass(frozen, module = "packetloom._core")]
@@ -58,13 +63,36 @@ pub struct Trial {
 
 #[pymethods]
 impl Trial {
-    /// Runs the beginning of a case.
+    /// Runs the beginning of a case. After so many seconds it raises `TimeoutError`, as a method of a user's class may
+    /// never return; its thread lasts as long as the process then.
     #[new]
-    fn new(py: Python<'_>, case: &Case) -> PyResult<Trial> {
-        py.detach(|| {
-            let demand = case.size()?.demand;
-            let core = Core::new(case.core.clone()).and_then(|built| built.trial(demand));
-            Ok(Trial { core: core.map_err(|complaint| complaint_error(&complaint))?, demand })
+    #[pyo3(signature = (case, patience_s = None))]
+    fn new(py: Python<'_>, case: &Case, patience_s: Option<f64>) -> PyResult<Trial> {
+        let demand = case.size()?.demand;
+        let core = case.core.clone();
+        let (tell, told) = channel();
+        let thread = std::thread::spawn(move || {
+            // Nobody listens any more if this took too long.
+            _ = tell.send(Core::new(core).and_then(|built| built.trial(demand)));
+        });
+        let began = Instant::now();
+        py.detach(move || {
+            loop {
+                match told.recv_timeout(SIGNALS_EVERY) {
+                    Ok(core) => {
+                        let core = core.map_err(|complaint| complaint_error(&complaint))?;
+                        return Ok(Trial { core, demand });
+                    }
+                    Err(RecvTimeoutError::Timeout) => Python::attach(|py| py.check_signals())?,
+                    Err(RecvTimeoutError::Disconnected) => match thread.join() {
+                        Err(panic) => resume_unwind(panic),
+                        Ok(()) => unreachable!("it sends before it ends"),
+                    },
+                }
+                if patience_s.is_some_and(|most_s| began.elapsed().as_secs_f64() > most_s) {
+                    return Err(PyTimeoutError::new_err("a method has not returned"));
+                }
+            }
         })
     }
 

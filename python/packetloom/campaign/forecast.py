@@ -27,6 +27,7 @@ from packetloom.common.quantities import significant, size_said_roughly
 from packetloom.common.system import peak_memory_bytes, usable_cores
 from packetloom.errors import PacketloomError
 from packetloom.scenario.plan import Plan, plan_from_text
+from packetloom.schemes import kept
 
 MOST_CASES = 60
 """So many cases are looked at; the others are taken to be like them."""
@@ -51,6 +52,8 @@ LONG_S = 600.0
 """Above it a person wants to know what would take less."""
 LONGEST_TRIED_S = 0.3
 """Beyond it a trial of jobs without packets, of a second and a half, takes as long as it tells."""
+PATIENCE_S = 10.0
+"""A trial that takes longer has met a method that does not return: the engine ends others after 1.5 CPU-seconds."""
 Rung = Literal["steady", "links", "flows"]
 RUNGS: tuple[Rung, ...] = get_args(Rung)
 """Estimates below packets (run.fidelity)."""
@@ -68,6 +71,8 @@ class Forecast:
     unknown: tuple[str, ...]
     """Schemes whose cases last until something happens that can't be foreseen."""
     workers: int
+    stuck: tuple[str, ...] = ()
+    """Those of which a method did not return from its trial."""
 
     @property
     def wall_s(self) -> float:
@@ -94,6 +99,10 @@ class Forecast:
 def told(cost: Forecast, plan: Plan) -> list[str]:
     """What cases cost, and, where that is long, what would take less."""
     lines = [f"cost: {cost.text}"]
+    lines += [
+        f"warning: a method of {scheme} did not return within {PATIENCE_S:g} s: an endless loop?"
+        for scheme in cost.stuck
+    ]
     if cost.wall_s > LONG_S:
         lines.append(f"warning: more than {duration_text(LONG_S)}: {'; or '.join(_less(plan))}")
     return lines
@@ -133,7 +142,8 @@ def forecast(cases: Sequence[_core.Case], workers: int | None = None) -> Forecas
     looked_at = {scheme: _some(of_it, most) for scheme, of_it in schemes.items()}
     before = peak_memory_bytes()
     began_s = process_time()
-    costs = _few(looked_at, len(cases)) or {scheme: _tried(some) for scheme, some in looked_at.items()}
+    stuck: list[str] = []
+    costs = _few(looked_at, len(cases)) or {scheme: _tried(some, stuck) for scheme, some in looked_at.items()}
     trials_s = process_time() - began_s
     loop_s = _loop_cpu_s()
     of_a_network_bytes = peak_memory_bytes() - before
@@ -153,7 +163,8 @@ def forecast(cases: Sequence[_core.Case], workers: int | None = None) -> Forecas
     unknown = tuple(scheme for scheme, known in costs.items() if not known)
     disk += CASE_DISK_BYTES * sum(len(schemes[scheme]) for scheme in unknown)
     command_s = trials_s + COMMAND_LOOPS * loop_s
-    return Forecast(hops, cpu_s + command_s, longest_s + command_s, memory, disk + FOLDER_DISK_BYTES, unknown, workers)
+    cpu_s, longest_s, disk = cpu_s + command_s, longest_s + command_s, disk + FOLDER_DISK_BYTES
+    return Forecast(hops, cpu_s, longest_s, memory, disk, unknown, workers, tuple(stuck))
 
 
 def _some(cases: Sequence[_core.Case], most: int) -> list[_core.Case]:
@@ -168,7 +179,9 @@ Costs = dict[str, list[tuple[_core.Case, Expected]]]
 
 
 def _few(looked_at: Mapping[str, Sequence[_core.Case]], cases: int) -> Costs | None:
-    """The costs, where the traffic alone tells that they are small."""
+    """The costs, where the traffic alone tells that they are small: not of a Python class, which may take any time."""
+    if any(kept.has_classes(case) for of_scheme in looked_at.values() for case in of_scheme):
+        return None
     demands = {scheme: [(case, case.demand()) for case in some] for scheme, some in looked_at.items()}
     known = [demand for of_scheme in demands.values() for _, demand in of_scheme if demand]
     looked = sum(map(len, demands.values()))
@@ -184,9 +197,9 @@ def _few(looked_at: Mapping[str, Sequence[_core.Case]], cases: int) -> Costs | N
     }
 
 
-def _tried(cases: Sequence[_core.Case]) -> list[tuple[_core.Case, Expected]]:
+def _tried(cases: Sequence[_core.Case], stuck: list[str]) -> list[tuple[_core.Case, Expected]]:
     """The costs, by a trial of the case at the highest load, whose queues are longest; of long jobs without packets, of
-    which a trial would be no share, by their operations."""
+    which a trial would be no share, by their operations. A scheme whose trial does not end is added to those stuck."""
     foreseen = [(case, case.flow_cost()) for case in cases]
     if all(cost is not None and cost[1] > LONGEST_TRIED_S for _, cost in foreseen):
         return [
@@ -199,16 +212,23 @@ def _tried(cases: Sequence[_core.Case]) -> list[tuple[_core.Case, Expected]]:
     points: defaultdict[str, list[_core.Case]] = defaultdict(list)
     for case in cases:
         points["" if case.demand() else _point(case)].append(case)
-    return [found for alike in points.values() for found in _by_one_trial(alike)]
+    return [found for alike in points.values() for found in _by_one_trial(alike, stuck)]
 
 
 def _point(case: _core.Case) -> str:
     return str({name: value for name, value in case.parameters.items() if name != "seed"})
 
 
-def _by_one_trial(cases: Sequence[_core.Case]) -> list[tuple[_core.Case, Expected]]:
+def _by_one_trial(cases: Sequence[_core.Case], stuck: list[str]) -> list[tuple[_core.Case, Expected]]:
     tried = max(cases, key=_load)
-    trial = _core.Trial(tried)
+    scheme = str(tried.parameters["scheme"])
+    if scheme in stuck:
+        return []
+    try:
+        trial = _core.Trial(tried, PATIENCE_S if kept.has_classes(tried) else None)
+    except TimeoutError:
+        stuck.append(scheme)
+        return []
     found = []
     for case in cases:
         if (cost := trial.cost_of(case)) is not None:

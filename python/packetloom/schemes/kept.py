@@ -36,6 +36,11 @@ def restore(folder: Path) -> None:
         put(file, file.parent.name)
 
 
+def has_classes(case: _core.Case) -> bool:
+    """Whether a part of a case's scheme is a Python class."""
+    return _IS_PYTHON in case.json
+
+
 def sources(case: _core.Case) -> Sources:
     """What another machine needs to run a case: the files of its Python classes."""
     return [(Path(file).name, file_hash, _text(file, file_hash)) for file, file_hash in sorted(_files([case]))]
@@ -63,8 +68,8 @@ def provide(sources: Sources) -> None:
 def _files(cases: Iterable[_core.Case]) -> set[tuple[str, str]]:
     found: set[tuple[str, str]] = set()
     for case in cases:
-        if _IS_PYTHON in (text := case.json):
-            found |= {(part["file"], part["file_hash"]) for part in _classes(json.loads(text)["scheme"])}
+        if has_classes(case):
+            found |= {(part["file"], part["file_hash"]) for part in _classes(json.loads(case.json)["scheme"])}
     return found
 
 
