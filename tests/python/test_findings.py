@@ -82,6 +82,18 @@ def test_the_worst_is_the_last_told_or_not() -> None:
     assert found.endswith("), which may be chance.")
 
 
+def test_none_is_called_worst_where_chance_may_have_ordered_the_last() -> None:
+    values = {"A": [1.0, 1.1, 1.2], "B": [1.93, 2.2, 2.3], "C": [2.0, 2.1, 2.4]}
+    found = told(question(values))["best"]
+    assert "; next are B with 1.95 times that (1.84 to 2.06) and C with 1.97 times that (1.84 to 2.11), which" in found
+    assert found.endswith(", which are not told apart.")
+    values |= {"D": [1.97, 2.15, 2.35], "E": [1.2, 1.31, 1.45]}
+    found = told(question(values))["best"]
+    assert "; next is E with 1.20 times that (1.18 to 1.22); worst are 3, from B with 1.95 times that (" in found
+    found = told(question({"A": [1.0, 1.1, 1.2], "B": [2.0, 2.2, 2.3], "C": [2.0, 2.2, 2.3]}))["best"]
+    assert found.endswith(", which are alike.")
+
+
 def test_points_of_a_grid_that_are_named_are_those_that_are_meant() -> None:
     """Every oversubscription with every fault would be four, and two were meant."""
     points = [Condition(None, (("topology.oversubscription", over), ("fault.at", at))) for over, at in GRID]

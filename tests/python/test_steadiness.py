@@ -231,6 +231,7 @@ def test_what_drifts_is_said_first_and_names_no_winner_by_less() -> None:
     assert "while A drifts by" in close[3]
     far = asked(growing, still, 2.0, 20.0)
     assert far[3].startswith("At load 0.8, A is best")
+    assert "; rising)" in asked(still, growing, 2.0, 20.0)[3], "a longer run has another ratio"
     (large,) = [one for one in diagnosed(of_two_sizes(1, 150)) if one.bin == "(10MB, ∞)"]
     of_large = asked(still, still, 2.0, 2.5, more={"(10MB, ∞)": large})
     assert of_large[1].startswith("Not steady: under A at load 0.8, of flows above 10 MB, slowdowns rise to the end, ")

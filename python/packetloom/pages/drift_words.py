@@ -78,7 +78,8 @@ def _what(one: Steadiness, place: tuple[str, Condition]) -> Iterator[Piece]:
         case "starting":
             yield "text", "the start shows: the first tenth of the flows differ from the rest by ", None
             yield "number", percent(one.start.value), place
-            yield "text", f" of the mean, and MSER-5 cuts off {said(one.transient_ns, 'ns')}", None
+            cut = f", and MSER-5 cuts off {said(one.transient_ns, 'ns')}" if one.transient_ns else ""
+            yield "text", f" of the mean{cut}", None
         case state:
             does = "rise to the end" if state == "growing" else "drift"
             yield (
@@ -152,6 +153,16 @@ def _cases(count: int) -> str:
 
 def drift_of(question: Question, measure: Measure, entity: str, condition: Condition) -> float:
     """How far a case drifts, as a fraction of its mean; 0 if it is not known to."""
-    by_bin: Mapping[str, Steadiness] = question.steadiness.get((entity, condition), {})
-    one = by_bin.get(measure.bin) or by_bin.get(ALL_SIZES)
+    one = _diagnosis(question, measure, entity, condition)
     return one.size if one else 0.0
+
+
+def is_growing(question: Question, measure: Measure, entity: str, condition: Condition) -> bool:
+    """Whether slowdowns rise to the end, so that a longer run has larger ones."""
+    one = _diagnosis(question, measure, entity, condition)
+    return one is not None and one.state == "growing"
+
+
+def _diagnosis(question: Question, measure: Measure, entity: str, condition: Condition) -> Steadiness | None:
+    by_bin: Mapping[str, Steadiness] = question.steadiness.get((entity, condition), {})
+    return by_bin.get(measure.bin) or by_bin.get(ALL_SIZES)

@@ -126,6 +126,13 @@ class Answer:
             return False
         return (found.mean > 0) == measure.lower_is_better
 
+    def last(self, measure: Measure, condition: Condition, ranked: Sequence[str]) -> list[str]:
+        """Of these, from the best to the worst, those that may be the worst: one, if nothing is known of chance."""
+        *others, worst = ranked
+        if self.question.seeds < 2:
+            return [worst]
+        return [*(one for one in others if not self.is_beaten(measure, condition, worst, one)), worst]
+
     def outcome(self, measure: Measure, condition: Condition) -> Outcome:
         """What came out under a condition."""
         ranked = [one for one, _ in self.ranked(measure, condition)]

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from packetloom.common.quantities import in_percent, said, said_within
-from packetloom.pages.drift_words import how_steady, not_steady, warning
+from packetloom.pages.drift_words import how_steady, is_growing, not_steady, warning
 from packetloom.pages.measures import STALLED, UNMEASURED, Condition, Measure, Question, question_of
 from packetloom.pages.ranking import Answer, Outcome, comparison_text
 from packetloom.stats.curves import SomeResults
@@ -225,16 +225,33 @@ def _best(answer: Answer, measure: Measure, here: Condition, *, is_first: bool =
         yield from _not_told_apart(answer, measure, here)
         yield "."
         return
-    others = [one for one, _ in ranked if one not in outcome.leaders]
-    if len(others) > 1:
+    yield from _behind(answer, measure, here, first, [one for one, _ in ranked if one not in outcome.leaders])
+    yield "."
+
+
+def _behind(answer: Answer, measure: Measure, here: Condition, first: str, others: Sequence[str]) -> Iterator[Part]:
+    """How far the next and the last are from the best; several are last, where chance may have ordered them."""
+    if len(others) == 1:
+        yield "; "
+        yield from _beside(answer, measure, here, others[0], first, has=" has ")
+    if len(others) < 2:
+        return
+    last = answer.last(measure, here, others)
+    if last != others:
         yield "; next is "
         yield from _beside(answer, measure, here, others[0], first)
+    if len(last) == 1:
         yield "; worst is "
-        yield from _beside(answer, measure, here, others[-1], first)
-    elif others:
-        yield "; "
-        yield from _beside(answer, measure, here, others[-1], first, has=" has ")
-    yield "."
+        yield from _beside(answer, measure, here, last[0], first)
+        return
+    yield "; next are " if last == others else "; worst are "
+    if len(last) > 2:
+        yield f"{'the other ' if last == others else ''}{len(last)}, from "
+    yield from _beside(answer, measure, here, last[0], first)
+    yield " to " if len(last) > 2 else " and "
+    yield from _beside(answer, measure, here, last[-1], first)
+    are_alike = all(answer.is_small(measure, here, one, last[-1]) for one in last[:-1])
+    yield ", which are alike" if are_alike else ", which are not told apart"
 
 
 def _of_one(answer: Answer, measure: Measure, here: Condition, entity: str) -> Iterator[Part]:
@@ -454,10 +471,11 @@ def _beside(
         yield ", "
         yield Number(text, row)
         yield " fewer" if measure.unit == "count" else " lower"
+    is_rising = measure.lower_is_better and is_growing(answer.question, measure, entity, here)
     if bounds:
         yield " ("
         yield Number(bounds, row, is_interval=True)
-        yield ")"
+        yield f"{'; rising' if is_rising else ''})"
 
 
 def _sure(answer: Answer, measure: Measure, here: Condition) -> Iterator[Part]:
