@@ -157,10 +157,12 @@ def drift_of(question: Question, measure: Measure, entity: str, condition: Condi
     return one.size if one else 0.0
 
 
-def is_growing(question: Question, measure: Measure, entity: str, condition: Condition) -> bool:
-    """Whether slowdowns rise to the end, so that a longer run has larger ones."""
+def trend(question: Question, measure: Measure, entity: str, condition: Condition) -> str:
+    """Whether slowdowns are rising or falling over the run, so that a longer one has others; empty if not known to."""
     one = _diagnosis(question, measure, entity, condition)
-    return one is not None and one.state == "growing"
+    if one is None or one.state not in ("growing", "drifting") or not measure.lower_is_better:
+        return ""
+    return "rising" if one.drift.value > 0 else "falling"
 
 
 def _diagnosis(question: Question, measure: Measure, entity: str, condition: Condition) -> Steadiness | None:

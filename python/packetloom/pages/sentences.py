@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from packetloom.common.quantities import in_percent, said, said_within
-from packetloom.pages.drift_words import how_steady, is_growing, not_steady, warning
+from packetloom.pages.drift_words import how_steady, not_steady, trend, warning
 from packetloom.pages.measures import STALLED, UNMEASURED, Condition, Measure, Question, question_of
 from packetloom.pages.ranking import Answer, Outcome, comparison_text
 from packetloom.stats.curves import SomeResults
@@ -471,11 +471,11 @@ def _beside(
         yield ", "
         yield Number(text, row)
         yield " fewer" if measure.unit == "count" else " lower"
-    is_rising = measure.lower_is_better and is_growing(answer.question, measure, entity, here)
     if bounds:
+        way = trend(answer.question, measure, entity, here)
         yield " ("
         yield Number(bounds, row, is_interval=True)
-        yield f"{'; rising' if is_rising else ''})"
+        yield f"{way and f'; {way}'})"
 
 
 def _sure(answer: Answer, measure: Measure, here: Condition) -> Iterator[Part]:
