@@ -245,7 +245,7 @@ CLAIMS = (
         listed(small_flows.web_search_tail),
         ("4",),
         explanation=(
-            "DCTCP's queues still grow at `quick`: its p99 is 11.6 from 30 to 100 ms, and 14.6 at `full`, after "
+            "DCTCP's queues still grow: its p99 is 11.6 from 30 to 100 ms, and 14.6 at `full`, after "
             "100 ms (`web-search.toml`)."
         ),
     ),
