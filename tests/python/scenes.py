@@ -273,8 +273,8 @@ FILES = {
     "drawn.hpcc-flows": "3\n0 1 3 100 20000 0.000001\n1 2 3 100 1000 0.000002\n3 0 3 100 50000 0.000002\n",
     "requests.csv": "TIMESTAMP,ContextTokens,GeneratedTokens\n2023-11-16 18:17:03.9799600,100,5\n"
     "2023-11-16 18:17:03.9799900,200,3\n2023-11-16 18:17:03.9800100,50,8\n",
-    "drawn.cm": "Nodes 4\nConnections 2\nTriggers 1\n0->1 id 1 start 0 size 20000 send_done_trigger 1\n"
-    "2->3 id 2 trigger 1 size 3000\ntrigger id 1 oneshot\n",
+    "drawn.cm": "Nodes 4\nConnections 3\nTriggers 1\n0->1 id 1 start 0 size 20000 send_done_trigger 1\n"
+    "2->3 id 2 trigger 1 size 3000\n1->2 id 3 start 20 size 3000\ntrigger id 1 oneshot\n",
     "drawn.goal": "num_ranks 4\nrank 0 {\na: send 3000b to 1 tag 1\nb: recv 500b from -1 tag 2\nb requires a\n"
     "c: calc 900 cpu 1\nc irequires b\n}\nrank 1 {\nr: recv 3000b from 0 tag -1\ns: calc 2000\ns requires r\n"
     "t: send 500b to 0 tag 2\nt requires s\n}\nrank 2 {\nsend 20000b to 3 cpu 1\n}\nrank 3 {\nrecv 20000b from 2\n}\n",
@@ -450,7 +450,11 @@ def _of_arrivals(kind: str) -> tuple[Json, Where]:
         made |= {"workload": [{"arrivals": {"kind": kind, **copy.deepcopy(SERVING)}}], "run": {"max_time": "200ms"}}
         return made, where
     if kind in FLOW_LISTS:
-        made |= {"workload": [{"arrivals": {"kind": kind, "file": FLOW_LISTS[kind]}}], "run": {"max_time": "20ms"}}
+        unit = {"start_unit": "ps"} if kind == "htsim" else {}
+        made |= {
+            "workload": [{"arrivals": {"kind": kind, "file": FLOW_LISTS[kind], **unit}}],
+            "run": {"max_time": "20ms"},
+        }
         return made, where
     made["workload"][0]["arrivals"] = {"kind": kind}
     if kind in ("at-once", "closed"):

@@ -59,7 +59,7 @@ def check(folder: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> int:
     if name in ("topology.txt", "flow.txt"):
         scenario = SCENARIO.format(simulator="hpcc", topology="topology.txt", flows="flow.txt")
     else:
-        scenario = SCENARIO.format(simulator="htsim", topology="leaves.topo", flows="connections.cm")
+        scenario = SCENARIO.format(simulator="htsim", topology="leaves.topo", flows='connections.cm", start_unit = "us')
     (folder / "scenario.toml").write_text(scenario)
     monkeypatch.setattr(sys, "argv", ["packetloom", "check", str(folder / "scenario.toml")])
     with pytest.raises(SystemExit) as stopped:

@@ -433,7 +433,10 @@ fn flows_that_wait_for_others_are_pinned_and_do_not_depend_on_threads() {
         (collective("reduce-scatter", "halving-doubling"), "f5c526b31d29e5d8"),
         (collective("all-to-all", "direct"), "c8ffa17761c1ae29"),
         (collective("all-to-all", "in-turn"), "c3e89de43f5c17e8"),
-        ("arrivals = { kind = \"htsim\", file = \"pinned.cm\" }".to_owned(), "cb98e2253884147e"),
+        (
+            "arrivals = { kind = \"htsim\", start_unit = \"ps\", file = \"pinned.cm\" }".to_owned(),
+            "cb98e2253884147e",
+        ),
     ];
     let found = pinned.clone().map(|(arrivals, _)| {
         let workload = format!("\n[[workload]]\n{arrivals}\n");

@@ -185,7 +185,7 @@ fn connections(name: &str, text: &str) -> Outcome {
     write_file(name, text);
     run(&scenario(
         "kind = \"fat-tree\"\nk = 4\nlink = { rate = \"100Gbps\", delay = \"1us\" }",
-        &format!("arrivals = {{ kind = \"htsim\", file = \"{name}\" }}"),
+        &format!("arrivals = {{ kind = \"htsim\", start_unit = \"ps\", file = \"{name}\" }}"),
         "transport = \"ndp\"\nqueue = \"ndp\"\nrouting = \"permutation\"",
         "",
     ))
@@ -227,7 +227,7 @@ fn a_word_to_another_host_takes_as_long_as_the_scenario_says() {
     let toml = |delay: &str| {
         scenario(
             "kind = \"fat-tree\"\nk = 4",
-            &format!("arrivals = {{ kind = \"htsim\", file = \"delay.cm\"{delay} }}"),
+            &format!("arrivals = {{ kind = \"htsim\", start_unit = \"ps\", file = \"delay.cm\"{delay} }}"),
             "transport = \"ndp\"\nqueue = \"ndp\"",
             "",
         )
@@ -249,7 +249,7 @@ fn a_word_to_another_host_takes_as_long_as_the_scenario_says() {
 fn triggers_do_not_depend_on_windows_and_threads() {
     write_file("windows.cm", TRIGGERS);
     let scheme = "transport = \"ndp\"\nqueue = \"ndp\"\nrouting = \"permutation\"";
-    let workload = "arrivals = { kind = \"htsim\", file = \"windows.cm\" }";
+    let workload = "arrivals = { kind = \"htsim\", start_unit = \"ps\", file = \"windows.cm\" }";
     let case = cases(&scenario("kind = \"fat-tree\"\nk = 4", workload, scheme, "")).remove(0);
     let run = |longest, threads| {
         let simulation = Simulation::new(case.clone()).expect("a sound case");
@@ -326,7 +326,7 @@ fn a_mistake_in_a_file_is_told_with_file_and_line() {
             "workload[0].arrivals.file: empty-flow.txt:2: `size_bytes` is 0; a flow has at least one byte",
         ),
         (
-            "arrivals = { kind = \"htsim\", file = \"far.cm\" }".to_owned(),
+            "arrivals = { kind = \"htsim\", start_unit = \"ps\", file = \"far.cm\" }".to_owned(),
             "workload[0].arrivals.file: far.cm:3: no host is numbered 13 in this topology",
         ),
     ] {
@@ -383,7 +383,9 @@ fn the_kept_corpora_are_read_or_refused() {
                 "flows" => u32::from(FlowList::read(text, 16).is_ok()),
                 "hpcc_flows" => u32::from(hpcc_flows::read(text).is_ok()),
                 "hpcc_topology" => u32::from(hpcc_topology::read(text).is_ok()),
-                "htsim_connections" => u32::from(htsim_connections::read(text).is_ok()),
+                "htsim_connections" => u32::from(
+                    htsim_connections::read(text, Some(packetloom::units::Time::from_us(1))).is_ok(),
+                ),
                 "htsim_topology" => u32::from(htsim_topology::read(text).is_ok()),
                 "requests" => u32::from(packetloom::serving::trace::read(text).is_ok()),
                 "scenario" => {

@@ -239,7 +239,7 @@ fn triggers_that_wait_for_each_other_are_told_with_their_lines() {
     );
     let text = scenario("transport = \"tcp\"\nqueue = \"drop-tail\"", 0, "").replace(
         "sizes = { kind = \"constant\", size = \"10KB\" }",
-        "arrivals = { kind = \"htsim\", file = \"circle.cm\" }",
+        "arrivals = { kind = \"htsim\", start_unit = \"ps\", file = \"circle.cm\" }",
     );
     let said = said(&text.replace("loads = [0.5]\n", ""));
     assert!(said.contains("circle.cm") && said.contains("triggers wait for each other"), "{said}");

@@ -2,7 +2,7 @@
 //!
 //! A header with the numbers of nodes, connections, triggers and failures; then a line per connection (`0->13 id 1
 //! start 0 size 2000000 send_done_trigger 1`), per trigger (`trigger id 1 oneshot`), and per failure. Starts are in
-//! picoseconds.
+//! picoseconds for some of its programs, and in microseconds for others.
 
 use super::FileError;
 use super::fields::{Line, count, last_line, lines};
@@ -67,12 +67,12 @@ struct Header {
 
 const HEADER: [&str; 4] = ["Nodes", "Connections", "Triggers", "Failures"];
 
-/// Reads the file's text. Lines that begin with `#` are skipped.
+/// Reads the file's text, whose starts count such units. Lines that begin with `#` are skipped.
 ///
 /// # Errors
-/// Where a line is not of the form above, a number in the header is not that of what follows, or a
-/// connection waits for a trigger that is not there.
-pub fn read(text: &str) -> Result<Matrix, FileError> {
+/// Where a line is not of the form above, a number in the header is not that of what follows, a
+/// connection waits for a trigger that is not there, or one starts later than at 0 and the unit is not given.
+pub fn read(text: &str, start_unit: Option<Time>) -> Result<Matrix, FileError> {
     let mut header = Header::default();
     let (mut connections, mut triggers) = (Vec::new(), BTreeMap::new());
     for line in lines(text).filter(|line| !line.fields[0].starts_with('#')) {
@@ -80,7 +80,7 @@ pub fn read(text: &str) -> Result<Matrix, FileError> {
         if let Some(name) = HEADER.into_iter().find(|name| *name == word) {
             header.note(name, &line)?;
         } else if word.contains("->") {
-            connections.push(connection(&line)?);
+            connections.push(connection(&line, start_unit)?);
         } else if word == "trigger" {
             let (id, shot) = trigger(&line)?;
             if triggers.insert(id, shot).is_some() {
@@ -143,7 +143,7 @@ fn id(line: &Line<'_>, text: &str, name: &str) -> Result<u32, FileError> {
     }
 }
 
-fn connection(line: &Line<'_>) -> Result<Connection, FileError> {
+fn connection(line: &Line<'_>, start_unit: Option<Time>) -> Result<Connection, FileError> {
     let (src, dst) = line.fields[0].split_once("->").unwrap_or_default();
     let number = |text, name: &str| count::<u32>(text, name).map_err(|message| line.error(message));
     let (src, dst) = (number(src, "the source")?, number(dst, "the destination")?);
@@ -153,12 +153,7 @@ fn connection(line: &Line<'_>) -> Result<Connection, FileError> {
     while index < line.fields.len() {
         let text = value(line, index)?;
         let is_new = match line.fields[index] {
-            "start" => {
-                let at = count(text, "start")
-                    .map(Time)
-                    .map_err(|message| line.error(message + " of picoseconds"))?;
-                start.replace(Start::At(at)).is_none()
-            }
+            "start" => start.replace(Start::At(start_time(line, text, start_unit)?)).is_none(),
             "trigger" => start.replace(Start::On(id(line, text, "trigger")?)).is_none(),
             "size" => {
                 let size = count(text, "size").map_err(|message| line.error(message))?;
@@ -193,6 +188,22 @@ fn connection(line: &Line<'_>) -> Result<Connection, FileError> {
     }
     let size_bytes = size_bytes.ok_or_else(|| line.error("no size; write one in bytes"))?;
     Ok(Connection { src, dst, start, size_bytes, send_done, recv_done, line: line.number })
+}
+
+/// When a connection starts that has this number of units after `start`.
+fn start_time(line: &Line<'_>, text: &str, unit: Option<Time>) -> Result<Time, FileError> {
+    let number: u64 = count(text, "start").map_err(|message| line.error(message))?;
+    match unit {
+        _ if number == 0 => Ok(Time::ZERO),
+        Some(unit) => number
+            .checked_mul(unit.as_ps())
+            .map(Time)
+            .ok_or_else(|| line.error(format!("start {number} is later than can be simulated"))),
+        None => Err(line.error(format!(
+            "start {number} is in picoseconds for htsim_ndp, htsim_roce, htsim_eqds and htsim_hpcc, and in \
+             microseconds for htsim_uec and htsim_swift; write start_unit = \"ps\" or \"us\" in arrivals"
+        ))),
+    }
 }
 
 fn trigger(line: &Line<'_>) -> Result<(u32, Shot), FileError> {
@@ -355,6 +366,10 @@ mod tests {
     use super::*;
     use crate::formats::At;
 
+    fn read(text: &str) -> Result<Matrix, FileError> {
+        super::read(text, Some(Time(1)))
+    }
+
     const SOUND: &str = "Nodes 16\nConnections 3\nTriggers 2\nFailures 0\n\
         0->13 id 1 start 0 size 2000000 prio 5 send_done_trigger 1\n\
         1->13 id 2 trigger 1 size 90000\n\
@@ -378,6 +393,18 @@ mod tests {
         };
         assert_eq!((matrix.connections[2], matrix.connections[1].start), (third, Start::On(1)));
         assert_eq!(read(&SOUND.replace('\n', "\r\n")), Ok(matrix));
+    }
+
+    #[test]
+    fn starts_are_in_a_unit_that_is_said() {
+        let start = |unit, text: &str| super::read(text, unit).map(|matrix| matrix.connections[2].start);
+        assert_eq!(start(Some(Time::from_us(1)), SOUND), Ok(Start::At(Time::from_us(1_000_001))));
+        let error = start(None, SOUND).expect_err("htsim's programs differ");
+        assert!(error.at == At::Line(7) && error.message.ends_with("or \"us\" in arrivals"), "{error:?}");
+        assert_eq!(start(None, &SOUND.replace("1000001", "0")), Ok(Start::At(Time::ZERO)));
+        let late = SOUND.replace("1000001", "18446744073709551615");
+        let error = start(Some(Time::from_us(1)), &late).expect_err("beyond time");
+        assert!(error.message.ends_with("is later than can be simulated"), "{error:?}");
     }
 
     #[test]

@@ -107,6 +107,12 @@ pub const COMPONENTS: &[Component] = &[
         params: &[&[
             param! { required "file": Kind::Text, "The file.", "packetloom" },
             param! {
+                "start_unit": Kind::Choice(&["ps", "us"]),
+                "The unit of starts in the file: picoseconds for htsim_ndp, htsim_roce, htsim_eqds and htsim_hpcc, \
+                      microseconds for htsim_uec and htsim_swift. Needed unless all start at 0.",
+                "csg-htsim, uet-htsim"
+            },
+            param! {
                 "trigger_delay" = "100ns": Kind::Time,
                 "How long a trigger takes that is activated at one host and starts flows at another: 1ns at \
                       least, because nodes are simulated independently for this long. A trigger \
@@ -175,6 +181,8 @@ pub enum Arrivals {
     Connections {
         /// The file's path.
         file: String,
+        /// What starts in it count, if that is said.
+        start_unit: Option<Time>,
         /// How long a trigger takes to start a flow at another host.
         trigger_delay: Time,
     },
@@ -198,6 +206,9 @@ impl Arrivals {
             kind @ ("list" | "hpcc") => Arrivals::List { file: values.text("file"), is_hpcc: kind == "hpcc" },
             "htsim" => Arrivals::Connections {
                 file: values.text("file"),
+                start_unit: values
+                    .optional_text("start_unit")
+                    .map(|unit| if unit == "us" { Time::from_us(1) } else { Time(1) }),
                 trigger_delay: values.time("trigger_delay"),
             },
             kind if super::jobs::is_job(kind) => Arrivals::Job,

@@ -104,7 +104,9 @@ pub fn source(spec: &Values, env: &Environment, index: u8, members: Members) -> 
     };
     match Arrivals::build(&spec.component("arrivals")) {
         Arrivals::List { file, is_hpcc } => listed(common, &file, is_hpcc, env),
-        Arrivals::Connections { file, trigger_delay } => connections(&common, &file, trigger_delay, env),
+        Arrivals::Connections { file, start_unit, trigger_delay } => {
+            connections(&common, (&file, start_unit), trigger_delay, env)
+        }
         Arrivals::Job => job(&common, &spec.component("arrivals"), env),
         Arrivals::Serving => serving(&common, &spec.component("arrivals"), env),
         Arrivals::Closed { concurrent, think_time } => closed(common, spec, env, concurrent, think_time),
@@ -167,13 +169,13 @@ fn check_planned(common: &Common) -> Result<(), Complaint> {
 
 fn connections(
     common: &Common,
-    file: &str,
+    (file, start_unit): (&str, Option<Time>),
     trigger_delay: Time,
     env: &Environment,
 ) -> Result<Built, Complaint> {
     check_planned(common)?;
     let plan = formats::read(file, |text| {
-        let matrix = htsim_connections::read(text)?;
+        let matrix = htsim_connections::read(text, start_unit)?;
         replay::from_htsim(&matrix, env, like(common), trigger_delay)
     });
     let plan = plan.map_err(|complaint| inside("arrivals", complaint))?;

@@ -315,7 +315,7 @@ pub const FILES: [(&str, &str); 12] = [
          Tier 1\nDownlink_speed_Gbps 10\nRadix_Down 2\nRadix_Up 2\nDownlink_Latency_ns 400\nBundle 1\n\
          Tier 2\nDownlink_speed_Gbps 10\nRadix_Down 4\nDownlink_Latency_ns 400\nBundle 1\n",
     ),
-    ("drawn.cm", "Nodes 4\nConnections 2\n0->1 start 0 size 20000\n2->3 start 1000000 size 3000\n"),
+    ("drawn.cm", "Nodes 4\nConnections 2\n0->1 start 0 size 20000\n2->3 start 100 size 3000\n"),
     (
         "drawn.goal",
         "num_ranks 4\nrank 0 {\na: send 3000b to 1 tag 1\nb: recv 500b from -1 tag 2\nb requires a\n\

@@ -113,7 +113,7 @@ def _permutation(theirs: Mapping[str, Any]) -> Check:
 def _exchange(theirs: Mapping[str, Any]) -> Check:
     """Each host of a pair sends to the other: its data and its answers have the same destination."""
     file = PEERS_FOLDER / "htsim" / "ndp" / theirs["flows"]
-    workload = {"arrivals": {"kind": "htsim", "file": str(file.absolute())}}
+    workload = {"arrivals": {"kind": "htsim", "start_unit": "ps", "file": str(file.absolute())}}
     scenario = ndp_on_fat_tree(theirs["k"], workload, {"seeds": len(theirs["fct_mean"])})
     return _comparison("exchange", "exchange of 2 MB in pairs", theirs, scenario, quick=True)
 

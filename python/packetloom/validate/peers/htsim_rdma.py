@@ -85,7 +85,7 @@ def _many(theirs: Mapping[str, Any]) -> Check:
     transport, hosts = theirs["transport"], theirs["hosts"]
     case = f"htsim, {transport}, {theirs['what']} of {hosts} hosts"
     file = PEERS_FOLDER / "htsim" / "rdma" / theirs["flows"]
-    workload = {"arrivals": {"kind": "htsim", "file": str(file.absolute())}}
+    workload = {"arrivals": {"kind": "htsim", "start_unit": "ps", "file": str(file.absolute())}}
     k = 4 if hosts == 16 else 8
     scenario = fat_tree(k, workload, SCHEMES[transport], seeds=len(theirs["fct_mean"]))
 

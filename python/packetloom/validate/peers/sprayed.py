@@ -131,7 +131,9 @@ def _eqds_alone(theirs: Mapping[str, Any]) -> Check:
 def _many(theirs: Mapping[str, Any], k: int, what: str, file: str, **more: Any) -> Check:
     transport, routing = theirs["transport"], theirs.get("routing", "mixed")
     case = f"htsim, {transport}, {what}" + (f", {routing}" if "routing" in theirs else "")
-    workload = {"arrivals": {"kind": "htsim", "file": str((PEERS_FOLDER / "htsim" / file).absolute())}}
+    workload = {
+        "arrivals": {"kind": "htsim", "start_unit": "ps", "file": str((PEERS_FOLDER / "htsim" / file).absolute())}
+    }
     scenario = fat_tree(k, workload, scheme(transport, routing, **more), seeds=len(theirs["fct_mean"]))
 
     def rows(results: Mapping[str, Results]) -> list[Row]:
