@@ -166,7 +166,7 @@ console.log(JSON.stringify(names.map((label) => drawPanel(dots(label), 2000, the
 
 @pytest.mark.skipif(shutil.which("node") is None, reason="no node")
 def test_figures_in_a_browser_take_no_name_for_html() -> None:
-    script = (Path(packetloom.__file__).parent / "report" / "assets" / "draw.js").read_text()
+    script = (Path(packetloom.__file__).parent / "pages" / "assets" / "draw.js").read_text()
     code = f"{script}\nconst names = {json.dumps(NAMES)};\n{DRAWN}"
     done = subprocess.run(["node", "-e", code], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-2000:]

@@ -160,11 +160,15 @@ impl PathAcross {
             0 => String::new(),
             packets => format!(", with {packets} packets sent again"),
         };
+        let kilobytes = row.flow.size_bytes / 1_000;
+        let size = match kilobytes {
+            0..1_000 => format!("{kilobytes} KB"),
+            _ => format!("{} MB", (kilobytes / 10) as f64 / 100.0),
+        };
         let message = format!(
-            "alone on the network, a flow of {} kB takes {took} times as long as its links need{again}: windows, rates or \
+            "alone on the network, a flow of {size} takes {took} times as long as its links need{again}: windows, rates or \
              timeouts of {kind} are made for another network than {} and a round trip of {}, in which a path holds {} B; \
              `packetloom new --scheme {kind} --rate {}` writes some for that rate",
-            row.flow.size_bytes / 1_000,
             self.rate,
             seconds_said(self.rtt.as_secs_f64()),
             self.holds_bytes,
