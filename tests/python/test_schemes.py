@@ -455,7 +455,9 @@ def test_a_second_ctrl_c_ends_a_method_that_never_returns(tmp_path: Path) -> Non
         process.send_signal(signal.SIGINT)
         clock.sleep(1)
     _, said = process.communicate(timeout=20)
-    assert (process.returncode, said.splitlines()[-1]) == (130, "stopped at once; what is finished is kept")
+    *progress, last = said.splitlines()
+    assert (process.returncode, last) == (130, "stopped at once; what is finished is kept")
+    assert all(line.startswith("1 of 2 cases done") for line in progress), progress
     assert len(packetloom.Results(tmp_path / "out").cases) == 1
 
 
