@@ -68,8 +68,8 @@ def provide(sources: Sources) -> None:
 def _files(cases: Iterable[_core.Case]) -> set[tuple[str, str]]:
     found: set[tuple[str, str]] = set()
     for case in cases:
-        if has_classes(case):
-            found |= {(part["file"], part["file_hash"]) for part in _classes(json.loads(case.json)["scheme"])}
+        if _IS_PYTHON in (text := case.json):
+            found |= {(part["file"], part["file_hash"]) for part in _classes(json.loads(text)["scheme"])}
     return found
 
 
