@@ -13,6 +13,8 @@ use std::time::{Duration, Instant};
 
 /// How often a trial looks whether a person pressed Ctrl-C.
 const SIGNALS_EVERY: Duration = Duration::from_millis(50);
+/// A trial's stack: what the program's own thread has, in which cases are built otherwise.
+const STACK_BYTES: usize = 8 << 20;
 
 /// One run of a case; other threads may watch and end it.
 #[pyclass(frozen, module = "packetloom._core")]
@@ -71,10 +73,10 @@ impl Trial {
         let demand = case.size()?.demand;
         let core = case.core.clone();
         let (tell, told) = channel();
-        let thread = std::thread::spawn(move || {
+        let thread = std::thread::Builder::new().stack_size(STACK_BYTES).spawn(move || {
             // Nobody listens any more if this took too long.
             _ = tell.send(Core::new(core).and_then(|built| built.trial(demand)));
-        });
+        })?;
         let began = Instant::now();
         py.detach(move || {
             loop {
