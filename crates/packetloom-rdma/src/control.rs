@@ -134,6 +134,11 @@ pub trait Control: Sized + Send {
         self.rate()
     }
 
+    /// How congested it holds its path to be by now, from 0 to 1, if it keeps an estimate: for observers.
+    fn congestion_at(&self, _settings: &Self::Settings, _now: Time) -> Option<f64> {
+        None
+    }
+
     /// The last round-trip time, if it measures them.
     fn rtt(&self) -> Option<Time> {
         None

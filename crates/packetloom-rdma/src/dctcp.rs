@@ -6,7 +6,7 @@ use super::control::{AckInfo, Control, FlowPath};
 use super::params::{Defaults, check, core, default_of};
 use crate::narrow::saturated;
 use crate::spec::{Component, Kind, Param, Values, param};
-use crate::units::Rate;
+use crate::units::{Rate, Time};
 
 /// DCTCP by rates.
 pub type RateDctcp = super::Rdma<RateDctcpControl>;
@@ -113,6 +113,10 @@ impl Control for RateDctcpControl {
             self.rate =
                 Rate(self.rate.as_bps().saturating_add(settings.additive.as_bps())).min(self.line_rate);
         }
+    }
+
+    fn congestion_at(&self, _: &Settings, _: Time) -> Option<f64> {
+        Some(self.alpha)
     }
 
     fn rate(&self) -> Rate {

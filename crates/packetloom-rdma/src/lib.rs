@@ -332,7 +332,8 @@ impl<C: Control> Transport for Rdma<C> {
     fn sending(&self, flow: FlowId, now: Time) -> Option<Sending> {
         let settings = &self.setup.settings;
         let state = |Sender { pair, control, .. }: &Sender<C>| {
-            pair.sending(control.rate_at(settings, now), control.rtt())
+            let congestion = control.congestion_at(settings, now);
+            Sending { congestion, ..pair.sending(control.rate_at(settings, now), control.rtt()) }
         };
         let other = || {
             let asking = || self.connected.as_ref()?.sending(flow);

@@ -346,6 +346,7 @@ impl Pair {
             window: (cap < u32::MAX).then(|| f64::from(cap.max(1))),
             rate: Some(rate),
             rtt,
+            congestion: None,
             in_flight: self.next - self.una,
             acknowledged: self.una,
             arrived: self.arrived(),

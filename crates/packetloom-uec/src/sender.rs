@@ -124,6 +124,7 @@ impl Sender {
             window: self.window.as_ref().map(|window| window.cwnd() as f64 / mtu as f64),
             rate: None,
             rtt: self.window.as_ref().and_then(Window::rtt),
+            congestion: None,
             in_flight: narrow::<u32>(narrow::<u64>(self.in_flight.max(0)).div_ceil(narrow::<u64>(mtu))),
             acknowledged: knows * self.flight.first(),
             arrived: knows * self.flight.arrived(),

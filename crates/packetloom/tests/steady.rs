@@ -160,54 +160,155 @@ fn ring(operation: &str, more: &str) -> String {
     )
 }
 
+/// A job packet by packet, and with stages left out: all rows are there, and times differ by little.
+fn holds_with_stages_left_out(
+    topology: &str,
+    workload: &str,
+    scheme: &str,
+    (least_saved, most_off): (u64, f64),
+) {
+    let [packets, steady] = ["packets", "steady"].map(|rung| {
+        let run = format!("fidelity = {rung:?}\n[measure]\noperations = true");
+        common::run(&scenario(topology, workload, scheme, &run))
+    });
+    let what = format!("{workload} under {scheme}");
+    let (all, simulated) = (packets.tally.packet_hops, steady.tally.packet_hops);
+    assert!(simulated * least_saved < all, "{what}: {simulated} of {all}");
+    assert_eq!(packets.flows.len(), steady.flows.len(), "{what}");
+    for (exact, estimate) in packets.flows.iter().zip(&steady.flows) {
+        let of = |row: &packetloom::measure::FlowRow| {
+            (row.flow.id, row.flow.src, row.flow.dst, row.flow.size_bytes, row.report.packets_sent)
+        };
+        assert_eq!(of(exact), of(estimate), "{what}");
+        let [start, other] = [exact, estimate].map(|row| row.flow.start.as_secs_f64());
+        assert!((start - other).abs() < 0.01 * last_end(&packets), "{what}: {other} s, not {start}");
+    }
+    assert_eq!(packets.jobs.len(), steady.jobs.len());
+    assert_eq!(packets.operations.len(), steady.operations.len());
+    let ends = |outcome: &Outcome| outcome.critical_path.last().map(|row| row.end);
+    assert_eq!(ends(&steady), steady.iterations.last().map(|row| row.end), "{what}");
+    for (exact, estimate) in packets.jobs.iter().zip(&steady.jobs) {
+        let [exact, estimate] =
+            [exact, estimate].map(|row| row.completion_time().expect("it is done").as_secs_f64());
+        assert!(error(estimate, exact) < most_off, "{what}: {estimate} s, not {exact}");
+    }
+    let [exact, estimate] = [&packets, &steady].map(|outcome| outcome.ports[0].counters.bytes as f64);
+    assert!(error(estimate, exact) < 0.05, "{what}: {estimate} B, not {exact}");
+}
+
 #[test]
 fn rings_take_as_long_with_stages_left_out() {
     for scheme in [DCQCN, NSCC] {
-        for (operation, more) in [
-            ("all-reduce", ""),
-            ("all-gather", ""),
-            ("all-reduce", ", channels = 2"),
-            ("all-reduce", ", repeat = 3"),
+        for (operation, more, least_saved) in [
+            ("all-reduce", "", 2),
+            // Of its 15 stages there is little to leave out.
+            ("all-gather", "", 1),
+            ("all-reduce", ", channels = 2", 2),
+            ("all-reduce", ", repeat = 3", 2),
         ] {
-            let workload = ring(operation, more);
-            let [packets, steady] = ["packets", "steady"].map(|rung| {
-                let run = format!("fidelity = {rung:?}\n[measure]\noperations = true");
-                common::run(&scenario(RAILS, &workload, scheme, &run))
-            });
-            let what = format!("{operation}{more} under {scheme}");
-            let (all, simulated) = (packets.tally.packet_hops, steady.tally.packet_hops);
-            // Of the 15 stages of an all-gather there is little to leave out.
-            assert!(simulated * 2 < all || operation == "all-gather", "{what}: {simulated} of {all}");
-            assert_eq!(packets.flows.len(), steady.flows.len(), "{what}");
-            for (exact, estimate) in packets.flows.iter().zip(&steady.flows) {
-                let of = |row: &packetloom::measure::FlowRow| {
-                    (row.flow.id, row.flow.src, row.flow.dst, row.flow.size_bytes, row.report.packets_sent)
-                };
-                assert_eq!(of(exact), of(estimate), "{what}");
-                let [start, other] = [exact, estimate].map(|row| row.flow.start.as_secs_f64());
-                assert!((start - other).abs() < 0.01 * last_end(&packets), "{what}: {other} s, not {start}");
-            }
-            assert_eq!(packets.jobs.len(), steady.jobs.len());
-            assert_eq!(packets.operations.len(), steady.operations.len());
-            let ends = |outcome: &Outcome| outcome.critical_path.last().map(|row| row.end);
-            assert_eq!(ends(&steady), steady.iterations.last().map(|row| row.end), "{what}");
-            for (exact, estimate) in packets.jobs.iter().zip(&steady.jobs) {
-                let [exact, estimate] =
-                    [exact, estimate].map(|row| row.completion_time().expect("it is done").as_secs_f64());
-                assert!(error(estimate, exact) < 0.005, "{what}: {estimate} s, not {exact}");
-            }
-            let [exact, estimate] = [&packets, &steady].map(|outcome| outcome.ports[0].counters.bytes as f64);
-            assert!(error(estimate, exact) < 0.05, "{what}: {estimate} B, not {exact}");
+            holds_with_stages_left_out(RAILS, &ring(operation, more), scheme, (least_saved, 0.005));
         }
     }
 }
 
 #[test]
-fn jobs_whose_stages_differ_are_packets() {
-    let workload = "arrivals = { kind = \"collective\", operation = \"all-reduce\", size = \"4MB\", algorithm = \"halving-doubling\" }";
-    let [packets, steady] = both(RAILS, workload, DCQCN, "");
-    assert_eq!(fingerprint(&packets.flows), fingerprint(&steady.flows));
-    assert_eq!(packets.tally, steady.tally);
+fn rings_of_several_nics_and_along_rails_do_too() {
+    let topology = format!("{RAILS}scale_up = {{ rate = \"400Gbps\", delay = \"0.2us\" }}");
+    for scheme in [DCQCN, NSCC] {
+        for algorithm in ["rail-ring", "hierarchical"] {
+            let more = format!(", algorithm = {algorithm:?}");
+            let workload = ring("all-reduce", &more).replace(", order = \"by-rail\"", "");
+            holds_with_stages_left_out(&topology, &workload, scheme, (1, 0.01));
+        }
+    }
+}
+
+#[test]
+fn so_do_rings_whose_hosts_take_time_for_messages() {
+    let topology = format!("{RAILS}send_per_message = \"3us\"\nreceive_per_message = \"2us\"");
+    holds_with_stages_left_out(&topology, &ring("all-reduce", ""), NSCC, (2, 0.005));
+    // Of each rank and message, by the job's own costs.
+    let own = ring("all-reduce", ", send_cost = \"3us\", receive_cost = \"2us\"");
+    holds_with_stages_left_out(RAILS, &own, NSCC, (2, 0.005));
+}
+
+/// A job of one collective operation.
+fn collective(algorithm: &str, size: &str, more: &str) -> String {
+    format!(
+        "arrivals = {{ kind = \"collective\", operation = \"all-reduce\", algorithm = {algorithm:?}, size = {size:?}{more} }}"
+    )
+}
+
+/// When all repetitions of jobs were over.
+fn jobs_ended(outcome: &Outcome) -> f64 {
+    let ends = outcome.jobs.iter().map(|row| row.completion_time().expect("it is done").as_secs_f64());
+    ends.fold(0.0, f64::max)
+}
+
+#[test]
+fn jobs_whose_messages_are_short_and_whose_stages_differ_are_packets() {
+    for scheme in [DCQCN, NSCC] {
+        let [packets, steady] = both(RAILS, &collective("halving-doubling", "4MB", ""), scheme, "");
+        assert_eq!(fingerprint(&packets.flows), fingerprint(&steady.flows));
+        assert_eq!(packets.tally, steady.tally);
+    }
+}
+
+const HPCC: &str = r#"
+transport = { kind = "hpcc", mss = "4096B" }
+queue = { kind = "shared-buffer", buffer = "64MB" }
+routing = "ecmp"
+"#;
+
+const RDMA_DCTCP: &str = r#"
+transport = { kind = "rdma-dctcp", mss = "4096B" }
+queue = { kind = "shared-buffer", buffer = "64MB", ecn_min = "400KB", ecn_max = "400KB" }
+routing = "ecmp"
+"#;
+
+#[test]
+fn long_messages_of_jobs_take_as_long_with_time_left_out() {
+    let topology = "kind = \"rack\"\nhosts = 8\nlink = { rate = \"100Gbps\", delay = \"1us\" }";
+    let halving = collective("halving-doubling", "200MB", ", repeat = 2");
+    // Ranks compute for longer than messages take, and at other times than they end.
+    let training = "arrivals = { kind = \"training\", pipeline = 2, data = 4, layers = 2, forward = \"3ms\", \
+                    activations = \"20MB\", gradients = \"100MB\", all_reduce = \"halving-doubling\" }";
+    let beside =
+        format!("{}\n[[workload]]\n{}", incast(1, "150MB").replace("receiver = 4", "receiver = 3"), halving);
+    for (name, workload, scheme) in [
+        ("halving", halving.as_str(), HPCC),
+        ("training", training, HPCC),
+        ("halving", halving.as_str(), DCTCP),
+        ("beside", &beside, RDMA_DCTCP),
+    ] {
+        let [packets, steady] = both(topology, workload, scheme, "");
+        let (all, simulated) = (packets.tally.packet_hops, steady.tally.packet_hops);
+        assert!(5 * simulated < 4 * all, "{name}: {simulated} of {all}");
+        assert_eq!(packets.flows.len(), steady.flows.len(), "{name}");
+        let [exact, estimate] = [&packets, &steady].map(jobs_ended);
+        assert!(error(estimate, exact) < 0.005, "{name}: {estimate} s, not {exact}");
+    }
+}
+
+/// Of flows that share a link one ends, and the others recover slowly; acknowledgements of a flow wait for data of others.
+/// With flows that recover taken to stand still, DCQCN's took up to three times as long.
+#[test]
+fn what_recovers_slowly_is_followed() {
+    let topology = "kind = \"rack\"\nhosts = 8\nlink = { rate = \"100Gbps\", delay = \"1us\" }";
+    let pair = |(nth, size): (usize, &str)| {
+        format!(
+            "[[workload]]\nsizes = {{ kind = \"constant\", size = {size:?} }}\narrivals = \"at-once\"\nflows = 1\n\
+             pattern = {{ kind = \"pair\", src = {nth}, dst = 7 }}\n"
+        )
+    };
+    let flows: String = ["50MB", "100MB", "200MB"].into_iter().enumerate().map(pair).collect();
+    let workload = flows.strip_prefix("[[workload]]\n").expect("it begins with one");
+    let dcqcn = DCQCN.replace(", ack_class = 0", "");
+    for scheme in [&dcqcn, RDMA_DCTCP, HPCC, DCTCP] {
+        let [packets, steady] = both(topology, workload, scheme, "");
+        let off = error(last_end(&steady), last_end(&packets));
+        assert!(off < 0.01, "{scheme}: {off}");
+    }
 }
 
 #[test]
@@ -266,12 +367,12 @@ fn what_can_not_be_skipped_is_refused_by_name() {
     for (message, why) in [
         (
             of(&flows, pfabric, ""),
-            "run.fidelity: \"steady\" does not hold here: min-tcp has no flows of which packets",
+            "run.fidelity: \"steady\" does not hold here: min-tcp does not declare that flows can be shortened",
         ),
-        (of(&flows, NSCC, ""), "uec has no flows of which packets"),
+        (of(&flows, NSCC, ""), "uec does not declare that flows can be shortened"),
         (of(&flows, "transport = \"ideal\"", ""), "no packets in the first place"),
         (of(closed, DCTCP, ""), "workload: a closed loop ends by the clock"),
-        (of(&beside, DCTCP, ""), "only while there are no other flows"),
+        (of(&beside, NSCC, ""), "only while there are no other flows"),
         (of(&flows, DCTCP, "[measure]\nqueues = true"), "measure.queues: fidelity = \"steady\""),
     ] {
         assert!(message.contains(why), "{why}: {message}");

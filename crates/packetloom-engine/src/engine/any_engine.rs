@@ -160,6 +160,12 @@ pub trait AnyEngine: Send {
     /// Has all that faults have yet to do happen so much sooner; nothing does within that time.
     fn bring_faults_forward(&mut self, by: Time);
 
+    /// When a rank of a job next does something by itself, such as the end of what it computes.
+    fn ranks_act_at(&self) -> Time;
+
+    /// Has all that ranks have yet to do by themselves happen so much sooner; nothing does within that time.
+    fn bring_ranks_forward(&mut self, by: Time);
+
     /// The state of everything; `identify`: data packets get identities. Valid only between two windows, and only
     /// for an engine that was built to be audited.
     fn inspect(&mut self, identify: bool) -> Inspection;

@@ -13,6 +13,9 @@ pub struct Sending {
     pub rate: Option<Rate>,
     /// The round-trip time, of a scheme that measures it, once it has: smoothed, or the last.
     pub rtt: Option<Time>,
+    /// How congested it holds its path to be, from 0 to 1, of a scheme with a rate that keeps an
+    /// estimate, as DCQCN's alpha.
+    pub congestion: Option<f64>,
     /// How many packets it holds to be in flight.
     pub in_flight: u32,
     /// Every packet before this one is known to have arrived.

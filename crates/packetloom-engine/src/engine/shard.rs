@@ -92,6 +92,13 @@ impl<H: Copy + Default, A: PortAgent<H>> Shard<'_, H, A> {
         self.hosts.iter_mut().for_each(|host| host.bring_faults_forward(now, by));
     }
 
+    /// Has the ranks at its hosts do sooner what they do by themselves.
+    pub(super) fn bring_ranks_forward(&mut self, now: Time, by: Time) {
+        for host in &mut self.hosts {
+            host.bring_ranks_forward(now, by, &mut self.link_table);
+        }
+    }
+
     /// A query that a host here sends, another expects, or both.
     pub(super) fn add_query(&mut self, query: Query) {
         for host in [query.flow.src, query.flow.dst] {

@@ -265,6 +265,16 @@ impl<H: Copy + Default + std::fmt::Debug + Send + 'static, A: PortAgent<H>> AnyE
         self.shards.iter_mut().for_each(|shard| shard.bring_faults_forward(now, by));
     }
 
+    fn ranks_act_at(&self) -> Time {
+        let ranks = self.shards.iter().flat_map(Shard::ranks);
+        ranks.map(Walker::next_at).min().unwrap_or(Time::NEVER)
+    }
+
+    fn bring_ranks_forward(&mut self, by: Time) {
+        let now = self.now;
+        self.shards.iter_mut().for_each(|shard| shard.bring_ranks_forward(now, by));
+    }
+
     fn inspect(&mut self, identify: bool) -> Inspection {
         let puts =
             self.shards.iter_mut().map(|shard| std::mem::take(&mut shard.link_table.audited)).collect();

@@ -57,6 +57,7 @@ impl Sender {
             window: Some(self.window.into()),
             rate: None,
             rtt: None,
+            congestion: None,
             in_flight: self.next - self.acknowledged,
             acknowledged: self.acknowledged,
             arrived: self.acknowledged,

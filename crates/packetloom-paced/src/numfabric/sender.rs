@@ -104,6 +104,7 @@ impl Sender {
             window: Some(self.pace.window().into()),
             rate: None,
             rtt: self.rto.smoothed(),
+            congestion: None,
             in_flight: narrow::<u32>(self.in_flight.len()),
             acknowledged: self.una,
             arrived: self.una,

@@ -83,6 +83,7 @@ impl<C: RateControl> Sender<C> {
             window: None,
             rate: Some(Rate(u64::from(self.control.rate()) * 1_000)),
             rtt: self.rto.smoothed(),
+            congestion: None,
             in_flight: narrow::<u32>(self.in_flight.len()),
             acknowledged: self.una,
             arrived: self.una,

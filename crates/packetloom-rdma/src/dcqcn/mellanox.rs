@@ -43,6 +43,11 @@ impl Mellanox {
         }
     }
 
+    /// The estimate of congestion.
+    pub fn alpha(&self) -> f64 {
+        self.alpha
+    }
+
     /// The rate.
     pub fn rate(&self) -> Rate {
         self.rate

@@ -187,9 +187,23 @@ impl Control for DcqcnControl {
     }
 
     fn rate_at(&self, constants: &Constants, now: Time) -> Rate {
+        self.at(constants, now).rate()
+    }
+
+    fn congestion_at(&self, constants: &Constants, now: Time) -> Option<f64> {
+        Some(match self.at(constants, now) {
+            DcqcnControl::Paper(machine) => machine.alpha(),
+            DcqcnControl::Mellanox(machine) => machine.alpha(),
+        })
+    }
+}
+
+impl DcqcnControl {
+    /// What it is by now: its timers are made up for when somebody looks.
+    fn at(&self, constants: &Constants, now: Time) -> DcqcnControl {
         let mut then = self.clone();
         then.advance(constants, now);
-        then.rate()
+        then
     }
 }
 

@@ -36,6 +36,11 @@ impl Paper {
         }
     }
 
+    /// The estimate of congestion.
+    pub fn alpha(&self) -> f64 {
+        self.alpha
+    }
+
     /// The rate.
     pub fn rate(&self) -> Rate {
         self.rate

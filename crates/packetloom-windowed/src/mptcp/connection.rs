@@ -115,6 +115,7 @@ impl Connection {
             window: subflows().map(|subflow| subflow.window).sum(),
             rate: None,
             rtt: None,
+            congestion: None,
             in_flight: subflows().map(|subflow| subflow.in_flight).sum(),
             acknowledged: self.una,
             arrived: self.una,

@@ -5,6 +5,7 @@
 
 use super::checks::check_traffic;
 use super::is_fluid;
+use super::steady::goes_by_stages;
 use crate::central;
 use crate::fault::{self, Faults};
 use crate::queue::Specification;
@@ -225,6 +226,7 @@ pub(super) fn check_rung(
     }
     check_scheme(case, workload, rung)?;
     check_network(case, rung, (topology, faults))?;
+    check_hosts(rung, topology, goes_by_stages(case, workload))?;
     check_measure(case, rung)?;
     match rung {
         Fidelity::Steady(_) => check_waiting(workload),
@@ -265,11 +267,6 @@ fn check_waiting(workload: &Workload) -> Result<(), Complaint> {
     if workload.jobs().iter().any(|job| job.plan.is_modelled()) {
         return refused("a job that a library's cost model times has no packets");
     }
-    if !workload.jobs().is_empty() && workload.jobs().len() < workload.background().len() {
-        return refused(
-            "a job is skipped stage by stage only while there are no other flows, which can't be there",
-        );
-    }
     Ok(())
 }
 
@@ -299,9 +296,17 @@ fn check_scheme(case: &Case, workload: &Workload, rung: Fidelity) -> Result<(), 
     if kind_of(&transport, "connections") == Some("in-order") {
         return Err(refused(rung, "the messages of a queue pair wait for each other"));
     }
-    if matches!(rung, Fidelity::Steady(_)) && workload.jobs().is_empty() && !transport::needs(kind).shortens {
-        let why = "of which packets in the middle can be left out, as it goes by their size, or says nothing of that";
-        return Err(refused(rung, &format!("{kind} has no flows {why}")));
+    let is_steady = matches!(rung, Fidelity::Steady(_));
+    if is_steady && !transport::needs(kind).shortens && !goes_by_stages(case, workload) {
+        let jobs = if workload.jobs().is_empty() {
+            ""
+        } else {
+            ", and a job is skipped stage by stage only while there are no other flows"
+        };
+        let why = format!(
+            "{kind} does not declare that flows can be shortened, as it goes by their size or was not examined{jobs}"
+        );
+        return Err(refused(rung, &why));
     }
     if !matches!(rung, Fidelity::Links(_)) {
         return Ok(());
@@ -363,20 +368,11 @@ fn check_network(
     if routing::goes_by_rates(&routing) && !faults.known_rates().is_empty() {
         return Err(refused(rung, &format!("{} learns by the clock what faults do to rates", routing.kind)));
     }
-    if topology.message_costs != MessageCosts::default() && rung != Fidelity::Flows {
-        return Err(refused(
-            rung,
-            "hosts take a time for each message (send_per_message, receive_per_message)",
-        ));
-    }
     if is_steady {
         return Ok(());
     }
     if topology.error_rates.iter().any(|rate| *rate > 0.0) {
         return Err(refused(rung, "some links of this network lose packets"));
-    }
-    if topology.processing.is_some() {
-        return Err(refused(rung, "hosts take a time for each packet (processing_per_packet)"));
     }
     if matches!(rung, Fidelity::Links(_)) && !routing::path_per_flow(&routing, topology).0 {
         let why = format!("{} spreads the packets of a flow over several paths", routing.kind);
@@ -384,6 +380,20 @@ fn check_network(
     }
     if matches!(rung, Fidelity::Flows) && case.scheme.component("transport").kind == "mptcp" {
         return Err(refused(rung, "each subflow of a flow takes a path of its own"));
+    }
+    Ok(())
+}
+
+/// Hosts may take a time for messages where it repeats with them.
+fn check_hosts(rung: Fidelity, topology: &Topology, goes_by_stages: bool) -> Result<(), Complaint> {
+    let is_steady = matches!(rung, Fidelity::Steady(_));
+    let may_cost = rung == Fidelity::Flows || (is_steady && goes_by_stages);
+    if topology.message_costs != MessageCosts::default() && !may_cost {
+        let why = "hosts take a time for each message (send_per_message, receive_per_message)";
+        return Err(refused(rung, why));
+    }
+    if topology.processing.is_some() && !is_steady {
+        return Err(refused(rung, "hosts take a time for each packet (processing_per_packet)"));
     }
     Ok(())
 }

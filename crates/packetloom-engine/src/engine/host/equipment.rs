@@ -132,6 +132,22 @@ impl<H: Copy + Default, A: PortAgent<H>> Host<H, A> {
         self.nic.bring_faults_forward(now, by);
     }
 
+    /// Its ranks do sooner what they do by themselves.
+    pub(in crate::engine) fn bring_ranks_forward(
+        &mut self,
+        now: Time,
+        by: Time,
+        link_table: &mut LinkTable<H>,
+    ) {
+        let ranks = self.ranks_mut();
+        if ranks.is_empty() {
+            return;
+        }
+        ranks.iter_mut().for_each(|rank| rank.bring_forward(now, by));
+        self.note_next_act();
+        self.schedule_wake(now, link_table);
+    }
+
     /// What arrives and waits, if the host is slow at times.
     pub(in crate::engine) fn intake(&self) -> Option<&Intake> {
         self.services.intake.as_deref()

@@ -206,7 +206,7 @@ impl<H: Copy + Default, A: PortAgent<H>> Host<H, A> {
         self.schedule_wake(end, link_table);
     }
 
-    fn schedule_wake(&mut self, end: Time, link_table: &mut LinkTable<H>) {
+    pub(super) fn schedule_wake(&mut self, end: Time, link_table: &mut LinkTable<H>) {
         if self.turns.wake_at < end {
             self.turns.wake_at = Time::NEVER;
         }

@@ -137,6 +137,7 @@ impl<C: Congestion> Sender<C> {
             window: Some(self.window.cwnd_packets()),
             rate: self.congestion.pacing_rate(),
             rtt: self.rto.smoothed(),
+            congestion: None,
             in_flight: self.pipe,
             acknowledged: self.una,
             arrived: self.una + self.sacked.len(),

@@ -24,7 +24,7 @@ mod whole;
 pub use disturbance::{Disturbances, Failure, RankFault, Then, disturb};
 pub use library::modelled::carry_out;
 pub use pattern::{Algorithm, Phase};
-pub use plan::{ANSWER, Costs, Exchange, Life, Located, MESSAGE, Operation, Plan, Settings};
+pub use plan::{ANSWER, Costs, Exchange, Life, Located, MESSAGE, Operation, Part, Plan, Settings};
 pub use round::Round;
 pub use span::Span;
 pub use walker::{Told, Walker};

@@ -1,12 +1,13 @@
 //! How far a rank is with a collective operation.
 
 use super::counts::Counts;
-use super::pattern::{Message, Stage};
+use super::pattern::{Alike, Message, Stage};
 use super::plan::Operation;
 use super::threads::Labour;
 use crate::flow::FlowId;
 use crate::narrow::exact;
 use crate::units::Time;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// A rank's part of a collective operation.
@@ -19,7 +20,7 @@ pub struct Progress {
     begun: Option<u32>,
     lanes: Vec<Lane>,
     lanes_left: u32,
-    /// How many of its last stages are left out.
+    /// How many of its stages are left out, the last ones of those that are alike.
     skipped: u32,
     /// Messages whose buffers have become free, of those that senders wait for.
     freed: Vec<u32>,
@@ -92,18 +93,31 @@ impl Progress {
         self.begun.filter(|_| self.lanes_left == 0)
     }
 
-    /// In how many stages a lane sends.
-    fn stages(&self, lane: u32) -> u32 {
-        self.operation.pattern(lane).stages(self.place) - self.skipped
+    /// The stages of a lane that are left out, if any can be.
+    fn left_out(&self, lane: u32) -> Option<Range<u32>> {
+        self.operation.pattern(lane).alike().map(|Alike { stages, .. }| stages.end - self.skipped..stages.end)
     }
 
-    /// In how many stages any lane has yet to send, at least; nothing unless each is like the one before it.
+    /// This stage of a lane, or the first one after those that are left out.
+    fn not_left_out(&self, lane: u32, stage: u32) -> u32 {
+        if self.skipped == 0 {
+            return stage;
+        }
+        self.left_out(lane).filter(|stages| stages.contains(&stage)).map_or(stage, |stages| stages.end)
+    }
+
+    /// In how many stages any lane has yet to send, at least, that are like the one before; nothing if a lane is not among
+    /// such stages.
     pub fn stages_left(&self) -> Option<u32> {
-        let lanes = 0..exact::<u32>(self.lanes.len());
-        let repeats = |lane| self.operation.pattern(lane).repeats();
-        let is_open = self.begun.is_some() && self.operation.gate.is_none() && lanes.clone().all(repeats);
-        let left = lanes.map(|lane| self.stages(lane).saturating_sub(self.lanes[lane as usize].stage));
-        left.min().filter(|_| is_open)
+        if self.begun.is_none() || self.operation.gate.is_some() {
+            return None;
+        }
+        let left = |(lane, state): (u32, &Lane)| {
+            let first = self.operation.pattern(lane).alike()?.stages.start;
+            let end = self.left_out(lane)?.start;
+            (state.stage > first).then(|| end.saturating_sub(state.stage))
+        };
+        (0..).zip(&self.lanes).map(left).try_fold(u32::MAX, |least, left| Some(least.min(left?)))
     }
 
     /// Leaves out so many of those stages.
@@ -148,6 +162,7 @@ impl Progress {
 
     /// A message of so many bytes has arrived for a lane.
     pub fn arrive(&mut self, lane: u32, stage: u32, (bytes, flow): (u64, FlowId), send: &mut Vec<Sending>) {
+        let stage = self.not_left_out(lane, stage);
         let has_threads = self.operation.threads_of(lane, self.place).is_some();
         let Lane { arrived, largest, .. } = &mut self.lanes[lane as usize];
         arrived.set(stage, arrived.of(stage) + 1);
@@ -262,7 +277,7 @@ impl Progress {
         let before = self.lanes[lane as usize].stage;
         let operation = Arc::clone(&self.operation);
         let pattern = operation.pattern(lane);
-        let stages = self.stages(lane);
+        let stages = pattern.stages(self.place);
         loop {
             let at = self.lanes[lane as usize].stage;
             if self.lanes[lane as usize].busy_with > 0 {
@@ -286,11 +301,11 @@ impl Progress {
                 self.lanes_left -= u32::from(!is_working);
                 return true;
             }
-            state.stage += 1;
             let is_awaited = operation.gate.is_some() || pattern.most_under_way().is_some();
             if is_awaited {
                 state.under_way.set(at, exact::<u32>(stage.slots.len()));
             }
+            self.lanes[lane as usize].stage = self.not_left_out(lane, at + 1);
             let first = send.len();
             send.extend(stage.slots.map(|slot| self.sending(lane, slot)));
             self.work(lane, at, &send[first..]);
@@ -306,7 +321,8 @@ impl Progress {
     /// Whether a stage may have messages under way, beside those of the stages before it.
     fn has_room(&self, lane: u32, at: u32) -> bool {
         let Some(before) = self.operation.pattern(lane).room(self.place, at) else { return true };
-        at == self.stages(lane) || self.lanes[lane as usize].under_way.of(before) == 0
+        at == self.operation.pattern(lane).stages(self.place)
+            || self.lanes[lane as usize].under_way.of(before) == 0
     }
 
     /// Whether the piece before the last of the same channel has passed a stage, and all of that was acknowledged.

@@ -202,7 +202,12 @@ impl Walker {
     /// The collective operation that it is in, if its stages are alike and nothing else goes on here.
     pub fn round(&self) -> Option<Round> {
         let (&(iteration, exchange), progress) = self.collectives.first_key_value()?;
-        let is_alone = self.open.len() == 1 && self.collectives.len() == 1 && self.due.is_empty();
+        // What is due of its messages goes on by the engine's clock, as packets do.
+        let is_of_messages = |Reverse((_, due)): &Reverse<(Time, Due)>| {
+            matches!(due, Due::Came(_) | Due::Arrived(_) | Due::Worked(..))
+        };
+        let is_alone =
+            self.open.len() == 1 && self.collectives.len() == 1 && self.due.iter().all(is_of_messages);
         let source = self.plan.settings.like.source;
         let left = progress.stages_left().filter(|_| is_alone)?;
         Some(Round { source, iteration, exchange, left })
@@ -211,6 +216,17 @@ impl Walker {
     /// Leaves out so many stages of that operation: no more than are left.
     pub fn skip_stages(&mut self, stages: u32) {
         self.collectives.values_mut().for_each(|progress| progress.skip(stages));
+    }
+
+    /// All that it has yet to do by itself comes so much sooner; nothing does within that time.
+    pub fn bring_forward(&mut self, now: Time, by: Time) {
+        let due = std::mem::take(&mut self.due);
+        self.due = due.into_iter().map(|Reverse((at, due))| Reverse((at.since(by).max(now), due))).collect();
+        for at in [&mut self.free.0, &mut self.free.1, &mut self.nic.0, &mut self.nic.1] {
+            if *at > now {
+                *at = at.since(by).max(now);
+            }
+        }
     }
 
     /// When it next has something to do by itself.

@@ -14,17 +14,18 @@
 //! - no flow sends less than half of what its peers send on the mean, or more than twice that: so one that has just
 //!   begun, or waits for a timeout, is not taken for one of them yet;
 //! - of eight parts of it, the standard error of a group's rate is half the tolerance at most;
+//! - peers of which one is ahead of the others by more than that, in all of its parts, count each by itself;
 //! - there are as many round trips as are to be watched, of those that flows have now: what is in flight over the rate.
 //!
 //! A change that is too small to matter in the window would matter if it went on for long, as when one flow slowly
-//! takes over from another. So it is told for how long rates stay within the tolerance if it does.
+//! takes over from another. So it is told how rates change from half to half: those of arrivals, and what senders hold
+//! of their paths, which tells of a slow recovery before a packet more arrives.
 //!
 //! Counts are of whole packets, so one packet more or less is no difference. Windows are tried from the shortest on,
 //! each twice as long as the last: what swings, such as a saw-tooth, stands still over a window of many swings. As
 //! long as nothing stands still samples get further apart, so that windows get longer and looks fewer.
 
 use super::SteadyRung;
-use crate::narrow::saturated;
 use crate::units::Time;
 
 /// How many samples apart the ends of the shortest window are.
@@ -43,8 +44,19 @@ pub struct Sample {
     pub at: Time,
     /// Of each flow, how many packets have arrived.
     pub arrived: Vec<u32>,
+    /// What each sender holds of its path.
+    pub senders: Vec<Sender>,
     /// How many packets of all flows are in flight.
     pub in_flight: u64,
+}
+
+/// What a sender has, and what it will go by later.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Sender {
+    /// How fast it lets packets leave, in bits per second; 0 of one without a rate.
+    pub rate: f64,
+    /// How congested it holds its path to be, from 0 to 1; 0 of one that keeps no estimate.
+    pub congestion: f64,
 }
 
 /// A window that stands still.
@@ -54,8 +66,8 @@ pub struct Window {
     pub lasted: Time,
     /// How many packets of each flow arrived in it, on the mean of its peers.
     pub arrived: Vec<f64>,
-    /// For how long rates stay within the tolerance, if what changed from one half to the other goes on.
-    pub holds: Time,
+    /// By which part of it the rate of each flow changed from one half to the other, on the mean of its peers.
+    pub drift: Vec<f64>,
 }
 
 /// Samples of the same flows.
@@ -107,18 +119,21 @@ impl Calm {
         let lengths = lengths.take_while(|&length| length <= LONGEST && length < self.samples.len());
         // A long window hardly changes with one sample.
         let mut lengths = lengths.filter(|length| self.added.is_multiple_of(length / SHORTEST));
-        let (length, change) =
-            lengths.find_map(|length| Some((length, self.change(peers, length, rung)?)))?;
+        let (length, groups, drifts) = lengths.find_map(|length| {
+            let groups = self.groups(peers, length, rung);
+            let drifts = self.drifts(&groups, length, rung)?;
+            Some((length, groups, drifts))
+        })?;
         let (first, last) = (self.back(length), self.back(0));
-        let lasted = last.at - first.at;
-        let holds = lasted.as_ps() as f64 / 2.0 * rung.tolerance / change;
-        let mut arrived = vec![0.0; last.arrived.len()];
-        for group in peers {
+        let (mut arrived, mut drift) = (vec![0.0; last.arrived.len()], vec![0.0; last.arrived.len()]);
+        for (group, of_group) in groups.iter().zip(drifts) {
             let sum: f64 =
                 group.iter().map(|&flow| f64::from(last.arrived[flow] - first.arrived[flow])).sum();
-            group.iter().for_each(|&flow| arrived[flow] = sum / group.len() as f64);
+            for &flow in group {
+                (arrived[flow], drift[flow]) = (sum / group.len() as f64, of_group);
+            }
         }
-        Some(Window { lasted, arrived, holds: Time(saturated::<u64>(holds)) })
+        Some(Window { lasted: last.at - first.at, arrived, drift })
     }
 
     /// The sample so many before the last.
@@ -126,12 +141,11 @@ impl Calm {
         &self.samples[self.samples.len() - 1 - samples]
     }
 
-    /// By which part of it, at most, the rate of a group changes from one half of a window to the other, if it stands
-    /// still.
-    fn change(&self, peers: &[Vec<usize>], length: usize, rung: SteadyRung) -> Option<f64> {
+    /// By which part of it the rate of each group changes from one half of a window to the other, if it stands still.
+    fn drifts(&self, groups: &[Vec<usize>], length: usize, rung: SteadyRung) -> Option<Vec<f64>> {
         let half = length / 2;
-        let (mut older, mut newer, mut change) = (0.0, 0.0, 0.0_f64);
-        for group in peers {
+        let (mut older, mut newer, mut drifts) = (0.0, 0.0, Vec::with_capacity(groups.len()));
+        for group in groups {
             let (before, after) = (self.rate(group, length, half), self.rate(group, half, 0));
             if !is_near(before, after, rung.tolerance)
                 || !self.is_sure(group, length, rung.tolerance / 2.0)
@@ -140,7 +154,10 @@ impl Calm {
                 return None;
             }
             (older, newer) = (older + before, newer + after);
-            change = change.max(((before - after).abs() - 1.0) / before.max(1.0));
+            // Counts are of whole packets.
+            let beyond_a_packet = ((after - before).abs() - 1.0).max(0.0);
+            let of_arrivals = beyond_a_packet.copysign(after - before) / before.max(1.0);
+            drifts.push(further(of_arrivals, self.senders_drift(group, half)));
         }
         let in_flight = |from: usize| {
             (from..from + half).map(|nth| self.back(nth).in_flight as f64).sum::<f64>() / half as f64
@@ -149,7 +166,49 @@ impl Calm {
         let is_long = older + newer >= rung.round_trips as f64 * (queued_before + queued) / 2.0;
         let is_still =
             is_near(older, newer, rung.together()) && is_near(queued_before, queued, rung.tolerance);
-        (is_long && is_still).then_some(change)
+        (is_long && is_still).then_some(drifts)
+    }
+
+    /// By which part of it the rate that senders of a group allow themselves changes from one half to the other, or by how
+    /// much the congestion that they go by, whichever is more. What may be chance, as samples tell, is none.
+    fn senders_drift(&self, group: &[usize], half: usize) -> f64 {
+        let halves = |of: fn(&Sender) -> f64| {
+            [half, 0].map(|from| {
+                let sum = |sample: &Sample| group.iter().map(|&flow| of(&sample.senders[flow])).sum::<f64>();
+                Spread::of((from..from + half).map(|nth| sum(self.back(nth)) / group.len() as f64))
+            })
+        };
+        let (rates, congestion) = (halves(|sender| sender.rate), halves(|sender| sender.congestion));
+        let of_rates = if rates[0].mean > 0.0 { rates[1].beyond(&rates[0]) / rates[0].mean } else { 0.0 };
+        further(of_rates, congestion[1].beyond(&congestion[0]))
+    }
+
+    /// Peers, but those each alone of which one is ahead of the others, or behind, in the whole of a window. Of senders
+    /// without a rate that is no reason: DCTCP's are for a hundred round trips, and even out.
+    fn groups(&self, peers: &[Vec<usize>], length: usize, rung: SteadyRung) -> Vec<Vec<usize>> {
+        let mut groups = Vec::with_capacity(peers.len());
+        for group in peers {
+            let have_rates = group.iter().all(|&flow| self.back(0).senders[flow].rate > 0.0);
+            if have_rates && group.iter().any(|&flow| self.is_apart(flow, group, length, rung)) {
+                groups.extend(group.iter().map(|&flow| vec![flow]));
+            } else {
+                groups.push(group.clone());
+            }
+        }
+        groups
+    }
+
+    /// Whether a flow differs from the mean of its peers by more than the tolerance, and by more than chance, as the parts
+    /// of a window tell: twice the error of its mean difference.
+    fn is_apart(&self, flow: usize, group: &[usize], length: usize, rung: SteadyRung) -> bool {
+        let part = length / PARTS;
+        let differences = (0..PARTS).map(|nth| {
+            let rate = |flows: &[usize]| self.rate(flows, (nth + 1) * part, nth * part);
+            let mean = rate(group) / group.len() as f64;
+            (rate(&[flow]) - mean) / mean.max(1.0)
+        });
+        let Spread { mean, variance } = Spread::of(differences);
+        mean.abs() > rung.tolerance && mean.abs() > 2.0 * variance.sqrt()
     }
 
     /// Whether no flow is far from what its peers do.
@@ -183,6 +242,33 @@ impl Calm {
     }
 }
 
+/// Numbers that scatter.
+struct Spread {
+    mean: f64,
+    /// The variance of the mean.
+    variance: f64,
+}
+
+impl Spread {
+    fn of(all: impl Iterator<Item = f64> + Clone) -> Spread {
+        let count = all.clone().count() as f64;
+        let mean = all.clone().sum::<f64>() / count;
+        let variance = all.map(|one| (one - mean) * (one - mean)).sum::<f64>() / (count - 1.0);
+        Spread { mean, variance: variance / count }
+    }
+
+    /// How far its mean is from another's; 0 if that is at most twice its error.
+    fn beyond(&self, other: &Spread) -> f64 {
+        let difference = self.mean - other.mean;
+        if difference.abs() > 2.0 * (self.variance + other.variance).sqrt() { difference } else { 0.0 }
+    }
+}
+
+/// The one that is further from zero.
+fn further(one: f64, other: f64) -> f64 {
+    if other.abs() > one.abs() { other } else { one }
+}
+
 /// Whether two counts differ by no more than a share of them, or by a packet.
 fn is_near(one: f64, other: f64, share: f64) -> bool {
     (one - other).abs() <= share * (one + other) / 2.0 + 1.0
@@ -196,11 +282,22 @@ mod tests {
 
     /// After samples of two flows that send so many packets from one to the next.
     fn after(samples: usize, sent: impl Fn(usize) -> [u32; 2], in_flight: impl Fn(usize) -> u64) -> Calm {
+        with_rates(samples, sent, in_flight, |_| [0.0; 2])
+    }
+
+    /// The same of senders that have rates.
+    fn with_rates(
+        samples: usize,
+        sent: impl Fn(usize) -> [u32; 2],
+        in_flight: impl Fn(usize) -> u64,
+        rates: impl Fn(usize) -> [f64; 2],
+    ) -> Calm {
         let (mut calm, mut arrived) = (Calm::default(), [0, 0]);
         for nth in 0..=samples {
             calm.add(Sample {
                 at: Time(nth as u64 * 1_000),
                 arrived: arrived.to_vec(),
+                senders: rates(nth).map(|rate| Sender { rate, congestion: 0.0 }).to_vec(),
                 in_flight: in_flight(nth),
             });
             arrived = std::array::from_fn(|flow| arrived[flow] + sent(nth)[flow]);
@@ -212,7 +309,7 @@ mod tests {
     fn flows_at_one_rate_stand_still_after_the_shortest_window() {
         let of = |samples| after(samples, |_| [100, 50], |_| 20).window(&[vec![0], vec![1]], RUNG);
         assert_eq!(of(SHORTEST - 1), None);
-        let window = Window { lasted: Time(16_000), arrived: vec![1_600.0, 800.0], holds: Time(u64::MAX) };
+        let window = Window { lasted: Time(16_000), arrived: vec![1_600.0, 800.0], drift: vec![0.0; 2] };
         assert_eq!(of(SHORTEST), Some(window));
     }
 
@@ -227,6 +324,16 @@ mod tests {
     }
 
     #[test]
+    fn a_sender_whose_rate_recovers_is_seen_before_a_packet_more_arrives() {
+        let rates = |nth: usize| [1e9 + nth as f64 * 1e5, 0.0];
+        let calm = with_rates(16, |_| [100, 50], |_| 20, rates);
+        let window = calm.window(&[vec![0], vec![1]], RUNG).expect("it stands still");
+        // Eight samples later, of 1 Gb/s.
+        assert!((window.drift[0] - 8e5 / 1e9).abs() < 1e-6, "{:?}", window.drift);
+        assert_eq!(window.drift[1], 0.0);
+    }
+
+    #[test]
     fn what_swings_stands_still_over_many_swings() {
         let swings = |nth: usize| if nth % 8 < 4 { [120, 80] } else { [80, 120] };
         let window = after(64, swings, |_| 20).window(&[vec![0], vec![1]], RUNG).expect("long enough");
@@ -237,8 +344,13 @@ mod tests {
     fn peers_are_still_together() {
         let swings = |nth: usize| if nth % 32 < 16 { [120, 80] } else { [80, 120] };
         let window = after(24, swings, |_| 20).window(&[vec![0, 1]], RUNG).expect("it is still");
-        assert_eq!(window, Window { lasted: Time(16_000), arrived: vec![1_600.0; 2], holds: Time(u64::MAX) });
+        assert_eq!(window, Window { lasted: Time(16_000), arrived: vec![1_600.0; 2], drift: vec![0.0; 2] });
         // One of them has only begun.
-        assert_eq!(after(24, |_| [180, 20], |_| 20).window(&[vec![0, 1]], RUNG), None);
+        let calm = after(24, |_| [180, 20], |_| 20);
+        assert_eq!(calm.window(&[vec![0, 1]], RUNG), None);
+        // By their rates one is ahead all the time, so each goes on as it does.
+        let calm = with_rates(24, |_| [180, 20], |_| 20, |_| [9e9, 1e9]);
+        let apart = calm.window(&[vec![0, 1]], RUNG).expect("it is still");
+        assert_eq!(apart.arrived, [2_880.0, 320.0]);
     }
 }

@@ -1,6 +1,6 @@
-//! Flows that last.
+//! Flows that last, and messages of jobs that do.
 
-use super::calm::{Calm, SHORTEST, Sample, Window};
+use super::calm::{Calm, SHORTEST, Sample, Sender, Window};
 use super::jumps::Jumps;
 use super::peers::peers;
 use super::{Stand, SteadyRung};
@@ -28,6 +28,9 @@ pub struct Flows {
     /// Of which flows samples are.
     ids: Vec<FlowId>,
     peers: Vec<Vec<usize>>,
+    /// By which part of it the rate of each flow would have changed in what was left out, if it went on changing as in
+    /// what was watched.
+    owed: Vec<f64>,
     /// The rates at the last skip of these flows, in packets per second, and how often they have held since.
     held: (Vec<f64>, u32),
     /// Where samples began.
@@ -74,6 +77,7 @@ impl Flows {
             calm: Calm::default(),
             ids: Vec::new(),
             peers: Vec::new(),
+            owed: Vec::new(),
             held: (Vec::new(), 0),
             first: First::default(),
             left_out: BTreeMap::new(),
@@ -140,7 +144,7 @@ impl Flows {
     pub fn look(&mut self, stand: &mut Stand<'_>, jumps: &mut Jumps) {
         let now = stand.engine.now();
         self.next_at = now + self.interval;
-        let until_next = stand.until_next(now);
+        let until_next = stand.until_next(now).min(stand.engine.ranks_act_at().since(now));
         if self.calm.is_empty() && until_next < self.interval.times(2 * SHORTEST as u64) {
             // It would be over before anything could be gained.
             self.next_at = now.saturating_add(until_next).saturating_add(Time(1));
@@ -160,14 +164,16 @@ impl Flows {
             let Some(flows) = self.flows(stand) else { return };
             self.peers = peers(&flows, stand.setting);
             self.held = (Vec::new(), 0);
+            self.owed = vec![0.0; self.ids.len()];
             // It takes about as long as the last time until they are known.
             self.interval = Time(self.interval.as_ps() / 2).max(self.least_interval);
             self.first = First { at: now, ports: stand.counters(), reports: reports.clone() };
         }
         let arrived = statuses.iter().map(|one| one.arrived).collect();
+        let senders = self.senders(stand);
         let in_flight = in_flight(&statuses, &reports);
         let in_all = in_flight.iter().map(|&one| u64::from(one)).sum();
-        if self.calm.add(Sample { at: now, arrived, in_flight: in_all }) {
+        if self.calm.add(Sample { at: now, arrived, senders, in_flight: in_all }) {
             self.interval = self.interval.times(2);
         }
         let Some(window) = self.calm.window(&self.peers, self.rung) else { return };
@@ -176,8 +182,21 @@ impl Flows {
                 self.skip(&window, &statuses, &in_flight, (&flows, &stand.setting.topology), until_next)
         {
             self.held = self.held_by(&window);
+            let halves = skip.time.as_ps() as f64 / (window.lasted.as_ps() as f64 / 2.0);
+            self.owed.iter_mut().zip(&window.drift).for_each(|(owed, drift)| *owed += drift * halves);
             self.carry_out(&skip, &flows, reports, stand, jumps);
         }
+    }
+
+    /// What senders hold of their paths.
+    fn senders(&self, stand: &Stand<'_>) -> Vec<Sender> {
+        let of = |id: &FlowId| {
+            let src = stand.collector.open(*id)?.src;
+            let state = stand.engine.sending(src, *id, stand.engine.now())?;
+            let rate = state.rate.map_or(0.0, |rate| rate.as_bps() as f64);
+            Some(Sender { rate, congestion: state.congestion.unwrap_or(0.0) })
+        };
+        self.ids.iter().map(|id| of(id).unwrap_or_default()).collect()
     }
 
     /// The flows, as long as they are for the engine; nothing if one of them has not started.
@@ -201,7 +220,7 @@ impl Flows {
     ) -> Option<Skip> {
         let lasted = window.lasted.as_ps() as f64;
         let most = lasted * self.trusted(window);
-        let mut most = most.min(window.holds.as_ps() as f64);
+        let mut most = most.min(self.holds(window));
         for (nth, status) in statuses.iter().enumerate() {
             let arrived = window.arrived[nth];
             // So much is sent in the least that is watched.
@@ -226,6 +245,17 @@ impl Flows {
         let exact = exact.max()?;
         let is_that = exact.as_ps().abs_diff(time.as_ps()) as f64 <= time.as_ps() as f64 / fastest;
         Some(Skip { time: if is_that { exact } else { time }, packets })
+    }
+
+    /// For how long no flow's rate leaves the tolerance, in picoseconds, if all change as in what was watched. What is left
+    /// out does not change them, so all skips of the same flows count together: a rate that recovers slowly is followed.
+    fn holds(&self, window: &Window) -> f64 {
+        let half = window.lasted.as_ps() as f64 / 2.0;
+        let holds = |(drift, owed): (&f64, &f64)| {
+            let room = self.rung.tolerance - owed * drift.signum();
+            if *drift == 0.0 { f64::INFINITY } else { room.max(0.0) / drift.abs() * half }
+        };
+        window.drift.iter().zip(&self.owed).map(holds).fold(f64::INFINITY, f64::min)
     }
 
     /// How many times what was watched may be skipped. How several groups of peers share a link may change more slowly
@@ -289,6 +319,7 @@ impl Flows {
             }
         }
         stand.bring_forward(skip.time);
+        stand.engine.bring_ranks_forward(skip.time);
         let ports = stand.counters();
         jumps.add(now, skip.time, (&self.first.ports, &ports), watched);
         self.calm.restart();

@@ -25,13 +25,14 @@
 //!
 //! # Two kinds
 //!
-//! - `flows.rs`: without jobs, flows that last. What "still" means is in `calm.rs`. Every end is simulated packet by
+//! - `flows.rs`: flows that last, and long messages of jobs, whose ranks do sooner what they do by themselves. What "still" means is in `calm.rs`. Every end is simulated packet by
 //!   packet: a skip leaves each flow what it sends in as many round trips as were watched at least.
 //! - `stages.rs`: a collective operation whose stages are alike, such as a ring. Messages are too short for the first
 //!   kind. What is remembered is a stage: if all ranks have taken two stages after each other equally long, the next
 //!   ones take as long again. The operation gets shorter by n stages, and the messages of those are copies of the
 //!   last one that each rank has begun. That one is simulated to its end; its nth copy is as much later as n stages
-//!   take. No transport has to say anything for that.
+//!   take. No transport has to say anything for that. Where one stage in n passes a NIC (rail rings), rounds of n stages
+//!   are compared and copied instead.
 //!
 //! A memory for each message, by its path, size and what it shares links with, was the other way. It would hold for
 //! any order of messages. But what a message shares links with is known only at its end, as messages that begin later
@@ -63,6 +64,8 @@ use crate::audit::Audit;
 use crate::engine::{AnyEngine, FlowStatus, Log, PortCounters, Report};
 use crate::flow::FlowId;
 use crate::measure::Collector;
+use crate::scenario::Case;
+use crate::transport;
 use crate::units::Time;
 use crate::workload::Workload;
 use crate::workload::job::Span;
@@ -120,10 +123,10 @@ impl Steady {
     /// Of a case, if it may.
     pub(super) fn of(setting: &Setting, workload: &Workload) -> Option<Steady> {
         let Fidelity::Steady(rung) = Fidelity::of(&setting.case.run) else { return None };
-        let kind = if workload.jobs().is_empty() {
-            Kind::Flows(Flows::new(rung, setting))
-        } else {
+        let kind = if goes_by_stages(&setting.case, workload) {
             Kind::Stages(Stages::new(rung, workload.jobs()))
+        } else {
+            Kind::Flows(Flows::new(rung, setting))
         };
         let changes = setting.faults.changes().into_iter().collect();
         Some(Steady { jumps: Jumps::default(), kind, changes, changed: 0 })
@@ -199,6 +202,15 @@ impl Steady {
             span.message = span.message.map(|flow| stages.original(flow));
         }
     }
+}
+
+/// Whether what is skipped is stages of collective operations: of jobs with the network to themselves, whose stages
+/// repeat or whose messages can't be shortened.
+pub(super) fn goes_by_stages(case: &Case, workload: &Workload) -> bool {
+    let jobs = workload.jobs();
+    let are_alone = !jobs.is_empty() && jobs.len() == workload.background().len();
+    let shortens = transport::needs(&case.scheme.component("transport").kind).shortens;
+    are_alone && (!shortens || jobs.iter().any(|job| job.plan.repeats()))
 }
 
 impl SteadyRung {

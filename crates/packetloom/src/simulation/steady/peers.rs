@@ -12,10 +12,12 @@ use std::collections::BTreeMap;
 enum Step {
     Shared(u32),
     Own(Rate, Time),
+    /// A link of the way back that other flows' packets cross, too, so that acknowledgements wait for these.
+    Back(u32),
 }
 
-/// Groups of flows, as places in the list. Flows that share the same links, and whose other links are alike, are
-/// peers. Where the packets of a flow take several paths, or one that depends on how many flows came before, each
+/// Groups of flows, as places in the list. Flows that share the same links, whose acknowledgements wait at the same
+/// links, and whose other links are alike, are peers. Where the packets of a flow take several paths, or one that depends on how many flows came before, each
 /// stands alone.
 pub fn peers(flows: &[Flow], setting: &Setting) -> Vec<Vec<usize>> {
     let routing = setting.case.scheme.component("routing");
@@ -24,17 +26,20 @@ pub fn peers(flows: &[Flow], setting: &Setting) -> Vec<Vec<usize>> {
         return (0..flows.len()).map(|nth| vec![nth]).collect();
     }
     let mut tracer = Tracer::new(&setting.topology, &routing, setting.flow_ports.as_ref(), setting.case.seed);
-    let paths: Vec<Vec<u32>> =
-        flows.iter().map(|&Flow { id, src, dst, .. }| tracer.path(id as FlowId, 0, src, dst)).collect();
+    let mut path = |id: FlowId, src, dst| tracer.path(id, 0, src, dst);
+    let paths: Vec<[Vec<u32>; 2]> =
+        flows.iter().map(|&Flow { id, src, dst, .. }| [path(id, src, dst), path(id, dst, src)]).collect();
     let mut users: BTreeMap<u32, u32> = BTreeMap::new();
-    paths.iter().flatten().for_each(|&link| *users.entry(link).or_default() += 1);
+    paths.iter().flat_map(|[there, _]| there).for_each(|&link| *users.entry(link).or_default() += 1);
     let step = |link: &u32| {
         let own = &setting.topology.links[*link as usize];
         if users[link] > 1 { Step::Shared(*link) } else { Step::Own(own.rate, own.latency) }
     };
+    let waits_at = |link: &&u32| users.contains_key(link);
     let mut groups: BTreeMap<(u8, Vec<Step>), Vec<usize>> = BTreeMap::new();
-    for (nth, (flow, path)) in flows.iter().zip(&paths).enumerate() {
-        groups.entry((flow.class, path.iter().map(step).collect())).or_default().push(nth);
+    for (nth, (flow, [there, back])) in flows.iter().zip(&paths).enumerate() {
+        let back = back.iter().filter(waits_at).map(|link| Step::Back(*link));
+        groups.entry((flow.class, there.iter().map(step).chain(back).collect())).or_default().push(nth);
     }
     groups.into_values().collect()
 }

@@ -5,10 +5,10 @@ use super::{Stand, SteadyRung};
 use crate::engine::{Event, Log, PortCounters};
 use crate::flow::{Flow, FlowId};
 use crate::measure::Collector;
-use crate::narrow::narrow;
+use crate::narrow::{narrow, saturated};
 use crate::topology::Topology;
 use crate::units::Time;
-use crate::workload::job::{Exchange, Job, Operation, Plan};
+use crate::workload::job::{Exchange, Job, Operation, Part, Plan};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use std::sync::Arc;
 /// next one at others, and a whole one.
 const LEFT: u32 = 2;
 
-/// How many stages in a row are compared.
+/// How many rounds in a row are compared. A round is as many stages as times repeat after.
 const WATCHED: usize = 2;
 
 /// Where an operation is: source, repetition, exchange.
@@ -31,7 +31,7 @@ pub struct Stages {
     skipped: BTreeMap<Key, u32>,
     /// Messages that are under way.
     messages: BTreeMap<FlowId, Message>,
-    /// Once a fault has changed something: what a stage took at the last skip, and how often that has held since.
+    /// Once a fault has changed something: what a round took at the last skip, and how often that has held since.
     held: Option<(Time, u32)>,
 }
 
@@ -39,24 +39,28 @@ pub struct Stages {
 struct Current {
     key: Key,
     operation: Arc<Operation>,
+    /// How many stages a round has.
+    round: usize,
     /// What each rank does in each lane.
     tracks: Vec<Track>,
-    /// How many of these have begun as many stages as are compared, and how many any.
+    /// How many of these have begun as many rounds as are compared, and how many any stage.
     ready: usize,
     begun: usize,
     next_at: Time,
+    /// By which part of it a round would have changed in what was left out, had it gone on changing as those watched.
+    owed: f64,
     /// When ports were looked at, and what had gone through them.
     first: Option<(Time, Vec<PortCounters>)>,
 }
 
 /// A rank in a lane.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone)]
 struct Track {
-    /// When its last stages began, the last one last.
-    starts: [Time; WATCHED + 1],
+    /// When the stages of its last rounds began, the last one last, and the first of the next.
+    starts: Vec<Time>,
     known: usize,
-    /// Its last message.
-    message: FlowId,
+    /// The messages of its last round.
+    messages: Vec<FlowId>,
 }
 
 /// A message under way.
@@ -66,8 +70,17 @@ struct Message {
     original: Flow,
     /// How much later it is than by the engine's clock.
     later: Time,
-    /// How often it happens again, and how much later each time.
-    again: Option<(u32, Time)>,
+    again: Option<Again>,
+}
+
+/// What happens again after a message.
+#[derive(Clone, Copy)]
+struct Again {
+    /// How often.
+    times: u32,
+    /// How many stages later each time, and how much later.
+    stages: u32,
+    takes: Time,
 }
 
 impl Stages {
@@ -90,31 +103,35 @@ impl Stages {
         if let Some(message) = self.messages.get(&flow) {
             return message.original.id;
         }
-        let Some((key, _, operation)) = self.locate(flow) else { return flow };
-        flow + self.skipped.get(&key).copied().unwrap_or(0) * operation.ranks
+        let Some((key, index, operation)) = self.locate(flow) else { return flow };
+        flow + self.skipped_of(key, &operation.part(index), operation) * operation.ranks
     }
 
     /// Reads the log, and what happened again.
     pub fn read(&mut self, log: &mut Log, jumps: &Jumps, collector: &mut Collector, topology: &Topology) {
-        let mut over = Vec::new();
+        let mut ended = Vec::new();
         for event in &mut log.events {
             match event {
                 Event::Started(flow) => *flow = self.started(*flow, jumps.skipped()),
-                Event::Delivered { flow, at } => {
+                Event::Delivered { flow, at } | Event::Closed { flow, at, .. } => {
                     let (original, later) = self.of(*flow, jumps);
-                    (*flow, *at) = (original, *at + later);
-                }
-                Event::Closed { flow, at, .. } => {
-                    let (original, later) = self.of(*flow, jumps);
-                    over.extend(self.messages.remove(flow));
+                    ended.push(*flow);
                     (*flow, *at) = (original, *at + later);
                 }
                 Event::RankEnded { at, .. } | Event::Refused { at, .. } => *at += jumps.skipped(),
             }
         }
         collector.read(log, topology);
-        for message in over {
-            self.repeat(&message, collector, topology);
+        // Its two ends come in any order: a host may take time for what it received.
+        for flow in ended {
+            let Some(message) = self.messages.get(&flow) else { continue };
+            if collector.open(message.original.id).is_some() {
+                continue;
+            }
+            if let Some(again) = message.again {
+                self.repeat((message.original.id, again), collector, topology);
+            }
+            self.messages.remove(&flow);
         }
     }
 
@@ -123,19 +140,28 @@ impl Stages {
         known.unwrap_or((flow, jumps.skipped()))
     }
 
+    /// How many stages were left out before a message: of those that are alike, the last are not sent.
+    fn skipped_of(&self, key: Key, part: &Part, operation: &Operation) -> u32 {
+        let skipped = self.skipped.get(&key).copied().unwrap_or(0);
+        if is_alike(part, operation) { skipped } else { 0 }
+    }
+
     /// A flow has started by the engine's clock; returns what it stands for.
     fn started(&mut self, flow: Flow, later: Time) -> Flow {
         let dated = Flow { start: flow.start + later, ..flow };
         let Some((key, index, operation)) = self.locate(flow.id) else { return dated };
         let operation = Arc::clone(operation);
         let part = operation.part(index);
-        let skipped = self.skipped.get(&key).copied().unwrap_or(0);
+        let skipped = self.skipped_of(key, &part, &operation);
         let original = Flow {
             id: flow.id + skipped * operation.ranks,
             size_bytes: size_of(&operation, index, skipped),
             ..dated
         };
         self.messages.insert(flow.id, Message { original, later, again: None });
+        if !is_alike(&part, &operation) {
+            return original;
+        }
         let is_later = self.current.as_ref().is_none_or(|current| current.key < key);
         let current = if is_later {
             self.current.insert(Current::new(key, operation))
@@ -146,12 +172,9 @@ impl Stages {
             }
         };
         let track = &mut current.tracks[(part.lane * current.operation.ranks + part.from) as usize];
-        track.starts.rotate_left(1);
-        track.starts[WATCHED] = flow.start;
-        track.message = flow.id;
-        current.begun += usize::from(track.known == 0);
-        current.ready += usize::from(track.known == WATCHED);
-        track.known += 1;
+        track.begin(flow.id, flow.start);
+        current.begun += usize::from(track.known == 1);
+        current.ready += usize::from(track.known == track.starts.len());
         original
     }
 
@@ -173,7 +196,7 @@ impl Stages {
         }
     }
 
-    /// Skips stages, if those that all ranks have begun are alike.
+    /// Skips rounds, if those that all ranks have begun are alike.
     pub fn look(&mut self, stand: &mut Stand<'_>, jumps: &mut Jumps) {
         let now = stand.engine.now();
         let Some(current) = &mut self.current else { return };
@@ -183,12 +206,14 @@ impl Stages {
         if current.ready < current.tracks.len() {
             return;
         }
-        let Some(takes) = current.stage_takes(now, self.rung) else {
-            current.next_at = now + current.mean_stage();
+        let Some((takes, drift)) = current.round_takes(now, self.rung) else {
+            current.next_at = now + current.mean_round();
             return;
         };
         current.next_at = now + takes;
-        let (key, tracks, ranks) = (current.key, current.tracks.clone(), current.operation.ranks);
+        let (key, tracks) = (current.key, current.tracks.len() as u64);
+        let in_a_round = narrow::<u32>(current.round);
+        let stays = current.stays(drift, self.rung);
         let round =
             stand.engine.round().filter(|round| (round.source, round.iteration, round.exchange) == key);
         let Some(round) = round.filter(|_| self.is_alone(key, stand)) else { return };
@@ -197,37 +222,44 @@ impl Stages {
         let held = self.held_by(takes);
         let trusted = held.map_or(self.rung.stretch, |(_, times)| 2_u64.saturating_pow(times));
         let most = [
-            u64::from(round.left.saturating_sub(LEFT)),
+            u64::from(round.left.saturating_sub(LEFT) / in_a_round),
             WATCHED as u64 * trusted.min(self.rung.stretch),
             time.as_ps() / takes.as_ps().max(1),
+            stays,
         ];
-        let stages = narrow::<u32>(most.into_iter().min().unwrap_or(0));
-        if (stages as usize) < WATCHED {
+        let times = narrow::<u32>(most.into_iter().min().unwrap_or(0));
+        if (times as usize) < WATCHED {
             return;
         }
+        self.current.iter_mut().for_each(|current| current.owed += drift * f64::from(times));
         self.held = held;
-        debug_assert_eq!(narrow::<u32>(tracks.len()) % ranks, 0);
+        let stages = times * in_a_round;
         stand.engine.skip_stages(stages);
-        stand.workload.note_skipped(key.0, u64::from(stages) * tracks.len() as u64);
-        let time = takes.times(stages.into());
+        stand.workload.note_skipped(key.0, u64::from(stages) * tracks);
+        let time = takes.times(times.into());
         stand.bring_forward(time);
-        let mut over = Vec::new();
-        for track in &tracks {
-            match self.messages.get_mut(&track.message) {
-                Some(message) => message.again = Some((stages, takes)),
-                None => over.push(track.message),
-            }
-        }
-        for flow in over {
-            let original = self.original(flow);
-            self.repeat_over((original, stages, takes), stand.collector, &stand.setting.topology);
-        }
+        self.repeat_last_round(Again { times, stages: in_a_round, takes }, stand);
         *self.skipped.entry(key).or_default() += stages;
         self.jump(now, time, stand, jumps);
     }
 
-    /// What a stage takes now, and how often that has held. Rates may recover from a fault more slowly than two stages
-    /// show, as DCQCN's do, so first no more is left out than was watched, and twice as much each time that stages turn
+    /// What ranks did last happens again.
+    fn repeat_last_round(&mut self, again: Again, stand: &mut Stand<'_>) {
+        let Stages { current: Some(current), messages, .. } = self else { return };
+        let mut over = Vec::new();
+        for flow in current.tracks.iter().flat_map(|track| &track.messages) {
+            match messages.get_mut(flow) {
+                Some(message) => message.again = Some(again),
+                None => over.push(*flow),
+            }
+        }
+        for flow in over {
+            self.repeat((self.original(flow), again), stand.collector, &stand.setting.topology);
+        }
+    }
+
+    /// What a round takes now, and how often that has held. Rates may recover from a fault more slowly than two rounds
+    /// show, as DCQCN's do, so first no more is left out than was watched, and twice as much each time that rounds turn
     /// out to take as long.
     fn held_by(&self, takes: Time) -> Option<(Time, u32)> {
         let (before, times) = self.held?;
@@ -254,24 +286,21 @@ impl Stages {
     }
 
     /// A message is over, and so are those that do the same later.
-    fn repeat(&self, message: &Message, collector: &mut Collector, topology: &Topology) {
-        if let Some((stages, takes)) = message.again {
-            self.repeat_over((message.original.id, stages, takes), collector, topology);
-        }
-    }
-
-    fn repeat_over(
-        &self,
-        (flow, stages, takes): (FlowId, u32, Time),
-        collector: &mut Collector,
-        topology: &Topology,
-    ) {
+    fn repeat(&self, (flow, again): (FlowId, Again), collector: &mut Collector, topology: &Topology) {
         let Some((_, index, operation)) = self.locate(flow) else { return };
-        let again = (1..=stages).map(|nth| {
-            (flow + nth * operation.ranks, size_of(operation, index, nth), takes.times(nth.into()))
+        let again = (1..=again.times).map(|nth| {
+            let stages = nth * again.stages;
+            let size = size_of(operation, index, stages);
+            (flow + stages * operation.ranks, size, again.takes.times(nth.into()))
         });
         collector.repeat(flow, again, topology);
     }
+}
+
+/// Whether a message is of the stages that are alike.
+fn is_alike(part: &Part, operation: &Operation) -> bool {
+    let alike = operation.pattern(part.lane).alike();
+    alike.is_some_and(|alike| alike.stages.contains(&part.message.stage))
 }
 
 /// The bytes of the message so many stages after one.
@@ -279,36 +308,79 @@ fn size_of(operation: &Operation, index: u32, stages: u32) -> u64 {
     operation.part(index + stages * operation.ranks).message.bytes
 }
 
-impl Current {
-    fn new(key: Key, operation: Arc<Operation>) -> Current {
-        let tracks = vec![Track::default(); (operation.lanes * operation.ranks) as usize];
-        Current { key, operation, tracks, ready: 0, begun: 0, next_at: Time::ZERO, first: None }
+impl Track {
+    /// It begins a stage.
+    fn begin(&mut self, message: FlowId, at: Time) {
+        self.starts.rotate_left(1);
+        self.messages.rotate_left(1);
+        if let (Some(last), Some(sent)) = (self.starts.last_mut(), self.messages.last_mut()) {
+            (*last, *sent) = (at, message);
+        }
+        self.known += 1;
     }
 
-    /// What the last stages took on the mean.
-    fn mean_stage(&self) -> Time {
-        let took: u64 = self.tracks.iter().map(|track| (track.starts[2] - track.starts[0]).as_ps()).sum();
+    /// When it began its last stage.
+    fn last(&self) -> Time {
+        self.starts.last().copied().unwrap_or_default()
+    }
+
+    /// What its last rounds took.
+    fn rounds(&self) -> [Time; WATCHED] {
+        let round = self.messages.len();
+        std::array::from_fn(|nth| self.starts[(nth + 1) * round] - self.starts[nth * round])
+    }
+}
+
+impl Current {
+    fn new(key: Key, operation: Arc<Operation>) -> Current {
+        let every = |lane| operation.pattern(lane).alike().map_or(1, |alike| alike.every as usize);
+        let round = (0..operation.lanes).map(every).max().unwrap_or(1);
+        let track =
+            Track { starts: vec![Time::ZERO; WATCHED * round + 1], known: 0, messages: vec![0; round] };
+        let tracks = vec![track; (operation.lanes * operation.ranks) as usize];
+        Current {
+            key,
+            operation,
+            round,
+            tracks,
+            ready: 0,
+            begun: 0,
+            next_at: Time::ZERO,
+            owed: 0.0,
+            first: None,
+        }
+    }
+
+    /// What the last rounds took on the mean.
+    fn mean_round(&self) -> Time {
+        let took: u64 = self.tracks.iter().flat_map(Track::rounds).map(Time::as_ps).sum();
         Time(took / (WATCHED * self.tracks.len()) as u64)
     }
 
-    /// What a stage takes, if it always takes that: all ranks together took as long for one as for the other of those
+    /// In how many rounds the next ones leave the tolerance, if each changes as the last did from the one before.
+    fn stays(&self, drift: f64, rung: SteadyRung) -> u64 {
+        let room = rung.tolerance - self.owed * drift.signum();
+        if drift == 0.0 { u64::MAX } else { saturated(room.max(0.0) / drift.abs()) }
+    }
+
+    /// What a round takes, if it always takes that, and by which part of it the last one took longer: all ranks together took as long for one as for the other of those
     /// that are compared. A rank that was held up in one of them passes that on to the next rank, and so it goes
     /// round. One that was held up in both would hold up all others in the end, so then nothing is known yet.
-    fn stage_takes(&self, now: Time, rung: SteadyRung) -> Option<Time> {
-        let mean = self.mean_stage();
+    fn round_takes(&self, now: Time, rung: SteadyRung) -> Option<(Time, f64)> {
+        let mean = self.mean_round();
         let more_than_mean = |took: u64| took as f64 / mean.as_ps() as f64 - 1.0;
         let mut sums = [0, 0];
         for track in &self.tracks {
-            let took = [0, 1].map(|nth| (track.starts[nth + 1] - track.starts[nth]).as_ps());
+            let took = track.rounds().map(Time::as_ps);
             let always = more_than_mean(took[0].min(took[1]));
             let on_the_mean = more_than_mean((took[0] + took[1]) / 2).abs();
-            let so_far = more_than_mean((now - track.starts[2]).as_ps());
+            let so_far = more_than_mean((now - track.last()).as_ps());
             if always > rung.tolerance / 2.0 || on_the_mean > rung.tolerance || so_far > rung.tolerance {
                 return None;
             }
             sums = [sums[0] + took[0], sums[1] + took[1]];
         }
-        let is_constant = sums[0].abs_diff(sums[1]) as f64 <= rung.together() * sums[0] as f64;
-        is_constant.then_some(mean)
+        let drift = sums[1] as f64 / sums[0] as f64 - 1.0;
+        (drift.abs() <= rung.together()).then_some((mean, drift))
     }
 }

@@ -1,7 +1,7 @@
 //! In two levels: among the ranks of a server, which a switch of their own joins, and among the ranks of the same
 //! place in every server, which share a rail (Cho et al., BlueConnect, MLSys 2019; NCCL's PXN for all-to-all).
 
-use super::{Message, Pattern, Phase, Shares, Stage, needs_servers};
+use super::{Alike, Message, Pattern, Phase, Shares, Stage, needs_servers};
 use crate::job::Collective;
 
 /// First inside servers, then along rails, then inside servers, as the operation needs it.
@@ -103,6 +103,10 @@ impl Pattern for Hierarchical {
             _ => 0..0,
         };
         Stage { awaits, awaits_own: 0, slots }
+    }
+
+    fn alike(&self) -> Option<Alike> {
+        (self.width() == 1).then(|| Alike { stages: 1..1 + self.steps(), every: 1 })
     }
 
     fn phases(&self) -> Option<Vec<Phase>> {

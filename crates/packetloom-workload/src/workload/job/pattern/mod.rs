@@ -56,10 +56,9 @@ pub trait Pattern: Debug + Send + Sync {
         false
     }
 
-    /// Whether each stage but the first is like the one before it: as many messages, as large but for a byte, to the
-    /// same ranks; and the number of a stage is that of its slot.
-    fn repeats(&self) -> bool {
-        false
+    /// Stages that repeat, if there are such; they are the same of all ranks.
+    fn alike(&self) -> Option<Alike> {
+        None
     }
 
     /// The stages in which all ranks are at the same time if they begin together, in their order; nothing where ranks
@@ -92,6 +91,16 @@ pub struct Stage {
     pub awaits_own: u32,
     /// The slots in which it then sends.
     pub slots: Range<u32>,
+}
+
+/// Stages of a rank that repeat: in each it sends one message, as large but for a byte as the one before, to the same
+/// rank and in the next slot.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Alike {
+    /// Which.
+    pub stages: Range<u32>,
+    /// After how many of them times repeat.
+    pub every: u32,
 }
 
 /// Stages of all ranks that follow each other and are alike.

@@ -2,7 +2,7 @@
 //! by another NIC.
 
 use super::ring::Ring;
-use super::{Message, Pattern, Phase, Stage, needs_servers};
+use super::{Alike, Message, Pattern, Phase, Stage, needs_servers};
 
 /// One of as many rings as a server has ranks. It enters a server at one rank, passes its others by the switch inside,
 /// and leaves it by the rank before the one where it entered, for the rank of the same place in the next server. So
@@ -66,6 +66,11 @@ impl Pattern for RailRing {
 
     fn most_under_way(&self) -> Option<u32> {
         self.ring.most_under_way()
+    }
+
+    /// One of as many stages as a server has ranks passes a NIC, and the others wait for it.
+    fn alike(&self) -> Option<Alike> {
+        self.ring.alike().map(|alike| Alike { every: self.server, ..alike })
     }
 
     fn phases(&self) -> Option<Vec<Phase>> {

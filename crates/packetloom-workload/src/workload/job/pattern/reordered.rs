@@ -1,7 +1,7 @@
 //! A pattern whose ranks have another order than their group: one that goes server by server, where the group's ranks
 //! do not.
 
-use super::{Labour, Message, Pattern, Phase, Stage};
+use super::{Alike, Labour, Message, Pattern, Phase, Stage};
 
 /// What the pattern calls the i-th rank is the group's `members[i]`-th.
 #[derive(Debug)]
@@ -53,8 +53,8 @@ impl Pattern for Reordered {
         self.pattern.frees_on_arrival()
     }
 
-    fn repeats(&self) -> bool {
-        self.pattern.repeats()
+    fn alike(&self) -> Option<Alike> {
+        self.pattern.alike()
     }
 
     fn phases(&self) -> Option<Vec<Phase>> {

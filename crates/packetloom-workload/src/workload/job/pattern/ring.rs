@@ -1,6 +1,6 @@
 //! Round a ring (Thakur, Rabenseifner and Gropp, IJHPCA 2005, §4.1 and §4.4).
 
-use super::{Message, Pattern, Phase, Shares, Stage};
+use super::{Alike, Message, Pattern, Phase, Shares, Stage};
 
 /// A receiver has so many slots for a sender's messages, and gives one back when it has read it (NCCL's NCCL_STEPS,
 /// `src/include/device.h`).
@@ -34,8 +34,8 @@ impl Pattern for Ring {
         Some(SLOTS_OF_A_CONNECTION)
     }
 
-    fn repeats(&self) -> bool {
-        true
+    fn alike(&self) -> Option<Alike> {
+        Some(Alike { stages: 0..self.steps, every: 1 })
     }
 
     fn phases(&self) -> Option<Vec<Phase>> {

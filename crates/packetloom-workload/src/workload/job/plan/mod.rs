@@ -269,6 +269,12 @@ impl Plan {
         self.settings.library.as_ref().is_some_and(Nccl::is_modelled)
     }
 
+    /// Whether any of its collective operations has stages that repeat.
+    pub fn repeats(&self) -> bool {
+        let repeats = |exchange: &Exchange| matches!(exchange, Exchange::Collective(one) if one.repeats());
+        self.exchanges.iter().any(repeats)
+    }
+
     /// What the library chooses for each kind and size of operation, and why.
     pub fn choices(&self) -> Vec<String> {
         let mut told = Vec::new();

@@ -122,6 +122,13 @@ impl Operation {
         }
     }
 
+    /// Whether it has stages that repeat in every lane.
+    pub fn repeats(&self) -> bool {
+        self.gate.is_none()
+            && !self.is_told()
+            && (0..self.lanes).all(|lane| self.pattern(lane).alike().is_some())
+    }
+
     /// The pattern of a lane.
     pub fn pattern(&self, lane: u32) -> &dyn Pattern {
         &*self.patterns[lane as usize % self.patterns.len()]
