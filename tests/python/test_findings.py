@@ -154,6 +154,22 @@ def test_the_headline_is_what_most_conditions_show_and_exceptions_are_named() ->
     assert best[1] == "Not so at load 0.8: B is best (1.10)."
 
 
+def test_where_none_is_best_anywhere_others_are_only_lowest_elsewhere() -> None:
+    loads = [Condition(load) for load in (0.3, 0.5)]
+    values = {}
+    for here, (a, b) in zip(
+        loads, (([1.0, 1.1, 1.3], [1.1, 1.3, 1.0]), ([1.4, 1.6, 1.5], [1.6, 1.4, 1.3])), strict=True
+    ):
+        values |= {("A", here): dict(enumerate(a, 1)), ("B", here): dict(enumerate(b, 1))}
+    measure = Measure("mean-slowdown", "mean slowdown of all flows", "mean slowdown", "ratio", values)
+    asked = Question("slowdown", ("A", "B"), frozenset(), tuple(loads), (measure,), 3)
+    best = [one.text for one in sentences(Answer(asked)) if one.answers == "best"]
+    assert best[0].startswith(
+        "At load 0.5, none is shown to be best: the mean slowdown of all flows is lowest with B, 1.43"
+    )
+    assert best[1] == "Nor at load 0.3: lowest is A (1.13)."
+
+
 def test_another_statistic_is_not_told_without_where_it_turns() -> None:
     """By p99 A is best with few senders, and B with many: not to be kept back."""
     loads = [Condition(load) for load in (0.2, 0.4, 0.8)]

@@ -21,6 +21,8 @@ MOST_NAMED = 6
 MOST_EXCEPTIONS = 4
 MOST_VALUES = 8
 MOST_PAIRS_TOLD = 2
+# Outcomes that name no best one.
+UNDECIDED = ("untold", "one seed", "drifting")
 SUGGESTED_SEEDS = 5
 
 
@@ -371,32 +373,33 @@ def _as_elsewhere(answer: Answer, measure: Measure) -> str:
 
 def _exceptions(answer: Answer, measure: Measure) -> Iterator[Part]:
     """Where something else came out than where it is told first."""
-    yield from _told_otherwise(answer, measure, answer.alike(measure)[1:])
+    (first, _), *others = answer.alike(measure)
+    yield from _told_otherwise(first, measure, others)
 
 
 def _turned(answer: Answer, measure: Measure) -> Iterator[Part]:
     """Where others are best than where a further statistic is told."""
     (first, _), *others = answer.alike(measure)
     turned = [one for one in others if one[0].kind == "best" and not set(one[0].leaders) & set(first.leaders)]
-    yield from _told_otherwise(answer, measure, turned)
+    yield from _told_otherwise(first, measure, turned)
 
 
 def _told_otherwise(
-    answer: Answer, measure: Measure, others: Sequence[tuple[Outcome, Sequence[Condition]]]
+    first: Outcome, measure: Measure, others: Sequence[tuple[Outcome, Sequence[Condition]]]
 ) -> Iterator[Part]:
+    end = "lowest" if measure.lower_is_better else "highest"
+    # Where none is best anywhere, others are only lowest elsewhere.
+    undecided = all(outcome.kind in UNDECIDED for outcome, _ in others[:MOST_EXCEPTIONS])
+    nowhere = first.kind == "untold" and undecided
     for place, (outcome, conditions) in enumerate(others[:MOST_EXCEPTIONS]):
-        yield "Not so " if place == 0 else "; "
+        yield "; " if place > 0 else "Nor " if nowhere else "Not so "
         yield f"{_conditions_text(conditions)}: "
         if outcome.kind in ("nothing", "alone"):
             yield "none has anything to show" if outcome.kind == "nothing" else "there is only "
             yield from _names(outcome.leaders) if outcome.leaders else ()
             continue
-        if outcome.kind in ("untold", "one seed", "drifting"):
-            yield (
-                "none is shown to be best, and lowest is "
-                if measure.lower_is_better
-                else ("none is shown to be best, and highest is ")
-            )
+        if outcome.kind in UNDECIDED:
+            yield f"{end} is " if nowhere else f"none is shown to be best, and {end} is "
             yield from _names(outcome.leaders[:1])
         else:
             yield from _names(outcome.leaders)
