@@ -32,6 +32,8 @@ def test_times(time_ns: float, text: str) -> None:
         ("fault.at", "0us", "fault at 0us"),
         ("fault.1.at_ns", 2e6, "fault 1 at 2ms"),
         ("fault.1.at", "never", "no fault 1"),
+        ("workload[0].sizes", "web-search", "sizes web-search"),
+        ("workload[1].sizes", "web-search", "workload[1].sizes web-search"),
     ],
 )
 def test_axes(axis: str, value: object, text: str) -> None:

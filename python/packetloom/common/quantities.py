@@ -51,7 +51,7 @@ def axis_text(axis: str, value: object) -> str:
         fault = f"fault {match[1]}" if match[1] else "fault"
         at = time_text(value) if isinstance(value, int | float) else value
         return f"no {fault}" if value == NEVER else f"{fault} at {at}"
-    short = ".".join(axis.split(".")[-2:])
+    short = ".".join(axis.split(".")[-2:]).removeprefix(FIRST_WORKLOAD)
     name, _, unit = short.rpartition("_")
     if isinstance(value, int | float) and not isinstance(value, bool):
         if unit == "bytes":
@@ -67,6 +67,9 @@ def axis_text(axis: str, value: object) -> str:
         return f"{short} {value:.10g}"
     return f"{short} {value}"
 
+
+# Most scenarios vary keys of one workload only.
+FIRST_WORKLOAD = "workload[0]."
 
 SCALES_OF_AXES = {"bytes": ("KB", 1e3), "ns": ("us", 1e3), "gbps": ("Gb/s", 1.0), "packets": ("packets", 1.0)}
 
