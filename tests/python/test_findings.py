@@ -156,7 +156,7 @@ def test_the_headline_is_what_most_conditions_show_and_exceptions_are_named() ->
 
 def test_where_none_is_best_anywhere_others_are_only_lowest_elsewhere() -> None:
     loads = [Condition(load) for load in (0.3, 0.5)]
-    values = {}
+    values: dict[tuple[str, Condition], dict[int, float]] = {}
     for here, (a, b) in zip(
         loads, (([1.0, 1.1, 1.3], [1.1, 1.3, 1.0]), ([1.4, 1.6, 1.5], [1.6, 1.4, 1.3])), strict=True
     ):
