@@ -34,7 +34,7 @@ fn used() -> (f64, f64) {
 
 fn network(hosts: u32) -> String {
     format!(
-        "[topology]\nkind = \"leaf-spine\"\nleaves = {}\nhosts_per_leaf = 16\nspines = 8\n\
+        "[topology]\nkind = \"leaf-spine\"\nleaves = {}\nhosts_per_leaf = 16\nspines = 16\n\
          [[scheme]]\nname = \"one\"\ntransport = \"dctcp\"\nqueue = {{ kind = \"ecn\", capacity = \"225KB\", mark_above = \"65KB\" }}\n",
         hosts / 16
     )

@@ -24,7 +24,7 @@ fn main() {
         return eprintln!("write four numbers: HOSTS MESSAGES BYTES TURNS");
     };
     let network = format!(
-        "[topology]\nkind = \"leaf-spine\"\nleaves = {}\nhosts_per_leaf = 16\nspines = 8\n\
+        "[topology]\nkind = \"leaf-spine\"\nleaves = {}\nhosts_per_leaf = 16\nspines = 16\n\
          [[scheme]]\nname = \"one\"\ntransport = \"dctcp\"\nqueue = {{ kind = \"ecn\", capacity = \"225KB\", mark_above = \"65KB\" }}\n",
         hosts / 16
     );
