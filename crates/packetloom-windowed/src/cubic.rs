@@ -5,7 +5,7 @@
 use super::windowed::{Acked, Congestion, Window, Windowed, check, core, default_of};
 use crate::flow::Flow;
 use crate::narrow::saturated;
-use crate::spec::{Complaint, Component, Kind, Values, param};
+use crate::spec::{Complaint, Component, Kind, Needs, Values, param};
 use crate::units::Time;
 
 /// CUBIC.
@@ -21,6 +21,7 @@ pub struct CubicControl {
     beta: f64,
     fast_convergence: bool,
     reno_friendly: bool,
+    reno_recovers: bool,
     /// Where the window was last reduced, less where fast convergence gives up more; 0 where it has no meaning:
     /// before the first loss and after a timeout.
     w_max: f64,
@@ -68,6 +69,12 @@ impl Congestion for CubicControl {
                     "The window grows at least as fast as that of a Reno which reduces it by as little at a loss.",
                     "RFC 9438 §4.3"
                 },
+                param! {
+                    "reno_recovers" = "true": Kind::Flag,
+                    "That Reno's window grows by a whole packet in a round trip again once it is where it was last reduced. Linux leaves it at its slower growth.",
+                    "RFC 9438 §4.3: alpha = 1; Linux tcp_cubic.c: beta_scale throughout";
+                    acts &[Needs::Is("reno_friendly", &["true"])]
+                },
             ],
         ],
         check: check_cubic,
@@ -81,6 +88,7 @@ impl Congestion for CubicControl {
             beta: values.number("beta"),
             fast_convergence: values.flag("fast_convergence"),
             reno_friendly: values.flag("reno_friendly"),
+            reno_recovers: values.flag("reno_recovers"),
             w_max: 0.0,
             cwnd_prior: 0.0,
             stage: None,
@@ -137,8 +145,8 @@ impl CubicControl {
     /// cubic function is a round trip from now (§4.4, §4.5).
     fn avoid_congestion(&mut self, acked: &Acked, cwnd: f64) -> f64 {
         let mut stage = self.stage.unwrap_or_else(|| self.begin(acked.now, cwnd));
-        let alpha =
-            if stage.w_est < self.cwnd_prior { 3.0 * (1.0 - self.beta) / (1.0 + self.beta) } else { 1.0 };
+        let is_slower = !self.reno_recovers || stage.w_est < self.cwnd_prior;
+        let alpha = if is_slower { 3.0 * (1.0 - self.beta) / (1.0 + self.beta) } else { 1.0 };
         stage.w_est += alpha * f64::from(acked.packets) / cwnd;
         self.stage = Some(stage);
         let elapsed = acked.now.since(stage.since);
@@ -188,6 +196,7 @@ mod tests {
             beta: 0.7,
             fast_convergence,
             reno_friendly,
+            reno_recovers: true,
             w_max: 0.0,
             cwnd_prior: 0.0,
             stage: None,
@@ -246,6 +255,22 @@ mod tests {
             assert!((window - reno).abs() < 0.1, "round {round}: {window} for {reno}");
         }
         assert!(found[39] > 40.0);
+    }
+
+    /// cwnd² by 2α for each packet, with α = 3 · 0.3 / 1.7, beyond the 20 packets too.
+    #[test]
+    fn linuxs_reno_stays_slower_beyond_its_last_window() {
+        let (mut control, mut window) = (control(true, true), Window::of_packets(20));
+        control.reno_recovers = false;
+        control.lost(20, &mut window);
+        let found = rounds(&mut control, &mut window, Time::ZERO, 30);
+        let mut acked = 14.0;
+        for (round, &window) in found.iter().enumerate() {
+            acked += if round == 0 { 0.0 } else { found[round - 1].floor() };
+            let reno = libm::sqrt(196.0 + 2.0 * 0.9 / 1.7 * acked);
+            assert!((window - reno).abs() < 0.1, "round {round}: {window} for {reno}");
+        }
+        assert!(found[29] > 24.0);
     }
 
     #[test]
