@@ -1,8 +1,8 @@
 //! BBR, version 1 (draft-cardwell-iccrg-bbr-congestion-control-00; the constants are also Linux's, net/ipv4/tcp_bbr.c): a
 //! model of the path, its bottleneck bandwidth and its round trip without a queue, sets the pacing rate and the window.
 //!
-//! Sections are the draft's. Of what only Linux has, the estimate of aggregated acknowledgements is an option; left out
-//! are the detection of policers, and the return to an earlier window where a loss turns out to be spurious.
+//! Sections are the draft's. Of what only Linux has, the estimate of aggregated acknowledgements and targets in whole
+//! packets are options; left out are the detection of policers, and the return to an earlier window where a loss turns out to be spurious.
 
 use super::bbr_aggregation::Aggregation;
 use super::bbr_params as own;
@@ -44,6 +44,11 @@ const PARAMS: &[Param] = &[
         "Whether as many more packets are in flight as are acknowledged at once beyond the bandwidth, at most what it delivers in 100 ms; once the pipe is full.",
         "Linux: bbr_update_ack_aggregation, on; draft-cardwell-iccrg-bbr-congestion-control-00 has none"
     },
+    param! {
+        "whole_packets" = "false": Kind::Flag,
+        "Whether what may be in flight is rounded up to an even number of packets, of which there are two more while the flow probes for bandwidth.",
+        "Linux: bbr_bdp, bbr_quantization_budget; draft-cardwell-iccrg-bbr-congestion-control-00 §4.2.3.2 rounds nothing"
+    },
     own::min_rtt_window(
         "10s",
         "For how long the least round-trip time counts as that of the path without a queue; after that the flow empties the queue to measure it. In a datacenter, where flows are short, it never comes to that.",
@@ -75,6 +80,7 @@ pub struct BbrControl {
     cwnd_gain: f64,
     probe_gain: f64,
     bandwidth_window: u64,
+    whole_packets: bool,
     min_rtt_window: Time,
     shared: own::Shared,
     random: Stream,
@@ -132,6 +138,7 @@ impl Congestion for BbrControl {
             cwnd_gain: values.number("cwnd_gain"),
             probe_gain: values.number("probe_gain"),
             bandwidth_window: values.count("bandwidth_window"),
+            whole_packets: values.flag("whole_packets"),
             min_rtt_window: values.time("min_rtt_window"),
             random: Stream::new(0, Purpose::Transport, flow.id.into()),
             state: State::Startup,
@@ -272,20 +279,28 @@ impl BbrControl {
         aggregation.extra_packets().min(most)
     }
 
-    /// §4.2.3.2: BBRInflight, in packets.
-    fn in_flight_at(&self, gain: f64) -> f64 {
-        let Some(min_rtt) = self.min_rtt else { return self.shared.initial_window };
-        gain * self.shared.bdp(self.greatest_bandwidth() as f64, min_rtt) + 3.0 * self.shared.send_quantum
+    /// §4.2.3.2: BBRInflight, in packets, of which some are for `aggregated` acknowledgements.
+    fn in_flight_at(&self, gain: f64, aggregated: f64) -> f64 {
+        let Some(min_rtt) = self.min_rtt else { return self.shared.initial_window + aggregated };
+        let bdp = gain * self.shared.bdp(self.greatest_bandwidth() as f64, min_rtt);
+        let quanta = 3.0 * self.shared.send_quantum;
+        if !self.whole_packets {
+            return bdp + quanta + aggregated;
+        }
+        let packets = bdp.ceil() + aggregated.floor() + quanta;
+        2.0 * (packets / 2.0).ceil() + if self.state == State::ProbeBw(0) { 2.0 } else { 0.0 }
     }
 
     /// §4.3.4.3: BBRIsNextCyclePhase.
     fn is_phase_over(&self, phase: u32, acked: &Acked) -> bool {
         let is_full_length = acked.now.since(self.phase_began) > self.min_rtt.unwrap_or(Time::ZERO);
         let before = f64::from(acked.sample.in_flight_before);
-        let gain = self.phase_gain(phase);
+        let in_flight = self.in_flight_at(if phase == 0 { self.probe_gain } else { 1.0 }, 0.0);
+        // Linux: what leaves next counts, too (bbr_packets_in_net_at_edt).
+        let next = if self.whole_packets { self.shared.send_quantum } else { 0.0 };
         match phase {
-            0 => is_full_length && (acked.sample.newly_lost_bytes > 0 || before >= self.in_flight_at(gain)),
-            1 => is_full_length || before <= self.in_flight_at(1.0),
+            0 => is_full_length && (acked.sample.newly_lost_bytes > 0 || before + next >= in_flight),
+            1 => is_full_length || before <= in_flight,
             _ => is_full_length,
         }
     }
@@ -329,7 +344,7 @@ impl BbrControl {
         if self.state == State::Startup && self.has_filled_pipe {
             self.state = State::Drain;
         }
-        if self.state == State::Drain && f64::from(acked.sample.in_flight) <= self.in_flight_at(1.0) {
+        if self.state == State::Drain && f64::from(acked.sample.in_flight) <= self.in_flight_at(1.0, 0.0) {
             self.enter_probe_bw(acked.now);
         }
     }
@@ -403,7 +418,7 @@ impl BbrControl {
 
     /// §4.2.3: BBRSetCwnd.
     fn set_window(&mut self, acked: &Acked, window: &mut Window) {
-        let target = self.in_flight_at(self.gains().1) + self.aggregated();
+        let target = self.in_flight_at(self.gains().1, self.aggregated());
         let delivered = f64::from(acked.packets);
         let in_flight = f64::from(acked.sample.in_flight);
         let lost = acked.sample.newly_lost_bytes as f64 / self.shared.mss_bytes;

@@ -2,6 +2,7 @@
 //! bandwidth-delay product.
 
 use super::*;
+use crate::narrow::saturated;
 use crate::spec::Value;
 use crate::windowed::testing::{FLOW, Network, values};
 use std::fmt::Write;
@@ -18,6 +19,7 @@ fn control(min_rtt_window: Time, probe_rtt_duration: Time) -> BbrControl {
         ("bandwidth_window".to_owned(), Value::Count(10)),
         ("send_quantum".to_owned(), Value::Count(1)),
         ("ack_aggregation".to_owned(), Value::Flag(false)),
+        ("whole_packets".to_owned(), Value::Flag(false)),
         ("min_rtt_window".to_owned(), Value::Time(min_rtt_window)),
         ("probe_rtt_duration".to_owned(), Value::Time(probe_rtt_duration)),
         ("nominal_rtt".to_owned(), Value::Time(AT(1_000))),
@@ -90,6 +92,22 @@ fn gains_are_the_drafts() {
 }
 
 /// 2.885 · 10 packets of 10,000 bits in the nominal millisecond, and in 40 us once that is known.
+/// 39.2 packets and three for what is sent at once: 40 and 3, so 44; 49 and 3, so 52, and two more while it probes.
+#[test]
+fn what_may_be_in_flight_is_rounded_up_to_even_packets() {
+    let mut control = control(AT(10_000_000), AT(200_000));
+    let bits = 39.2 * control.shared.mss_bytes * 8.0 / AT(40).as_secs_f64();
+    control.bandwidth.note_greatest(1, saturated::<u64>(bits.round()), 0);
+    control.min_rtt = Some(AT(40));
+    assert!((control.in_flight_at(1.0, 0.9) - 43.1).abs() < 1e-6);
+    control.whole_packets = true;
+    assert_eq!(control.in_flight_at(1.0, 0.9), 44.0);
+    assert_eq!(control.in_flight_at(1.0, 1.0), 44.0);
+    assert_eq!(control.in_flight_at(1.25, 0.0), 52.0);
+    control.state = State::ProbeBw(0);
+    assert_eq!(control.in_flight_at(1.25, 0.0), 54.0);
+}
+
 #[test]
 fn the_initial_window_is_paced() {
     let mut control = control(AT(10_000_000), AT(200_000));
