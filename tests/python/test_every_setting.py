@@ -221,7 +221,7 @@ ALSO: dict[str, tuple[dict[str, Json], list[Json] | None]] = {
         for kind in ("bbr", "bbr3")
         for name in ("startup_gain", "cwnd_gain", "pacing_margin", "send_quantum")
     },
-    **{f"transport/bbr.{name}": (ELEPHANTS, None) for name in ("probe_gain", "bandwidth_window")},
+    **{f"transport/bbr.{name}": (ELEPHANTS, None) for name in ("probe_gain", "bandwidth_window", "whole_packets")},
     "transport/bbr.min_rtt_window": (ELEPHANTS, ["1ms"]),
     "transport/bbr.probe_rtt_duration": (ELEPHANTS | {"own.min_rtt_window": "1ms"}, ["1ms", "100us"]),
     **{
@@ -238,6 +238,7 @@ ALSO: dict[str, tuple[dict[str, Json], list[Json] | None]] = {
         for name in ("rtt_scaling", "rtt_target")
     },
     "transport/prague.rtt_transition": (ELEPHANTS, [2, 50]),
+    "transport/cubic.reno_recovers": (ELEPHANTS | {"own.min_rto": "1ms"}, None),
     "transport/cubic.c": (ELEPHANTS | {"own.reno_friendly": False, "own.min_rto": "1ms"}, [10000, 1000]),
     "transport/pias.aging": ({"own.thresholds": ["1KB", "3KB", "9KB", "20KB", "40KB", "60KB", "90KB"]}, None),
     "transport/d3.beta": (CROWDED, None),

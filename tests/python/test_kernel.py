@@ -87,7 +87,22 @@ def test_a_managed_queue_has_the_same_aqm_and_path_on_both_sides(tmp_path: Path)
     assert dumbbell.delay_ms == 10
     queue = scenario(case, tmp_path)["scheme"][0]["queue"]
     assert (queue["kind"], queue["scheduler"], queue["aqm"]["kind"]) == ("egress", "fair-queueing", "codel")
-    assert "1 5 100Gbps 10ms 0" in topology_text(case.flows, case.delay_ms)
+    # 20 ms there and back with the 605.6 us of a packet at 20 Mb/s; the kernel's class lets a first one go at once.
+    assert 2 * case.delay_ms * 1_000_000 == 2 * 9_697_200 + 605_600
+    assert "1 5 100Gbps 9697200ns 0" in topology_text(case.flows, case.delay_ms)
+
+
+def test_what_only_linux_has_is_asked_of_ours(tmp_path: Path) -> None:
+    schemes = [scenario(case, tmp_path)["scheme"][0] for case in MANAGED_CASES]
+    found = [one["transport"] for one in schemes]
+    assert {one["kind"]: one.get("reno_recovers") for one in found} == {"tcp": None, "cubic": False, "bbr": None}
+    assert [one["whole_packets"] for one in found if one["kind"] == "bbr"] == [True, True]
+    aqms = [scheme["queue"].get("aqm") for scheme in schemes]
+    pies = [aqm for aqm in aqms if isinstance(aqm, dict) and aqm["kind"] == "pie"]
+    assert {(pie["variant"], pie["update"]) for pie in pies} == {("linux", "20ms")}
+    # Only where a Reno that CUBIC is friendly to grows at all.
+    without = [case for case in CASES if case.transport.get("reno_friendly") is False]
+    assert [scenario(case, tmp_path)["scheme"][0]["transport"].get("reno_recovers") for case in without] == [None]
 
 
 def test_what_chance_decides_is_compared_with_its_interval() -> None:

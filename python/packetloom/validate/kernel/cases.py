@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from packetloom.validate.kernel.network import Dumbbell
@@ -19,19 +19,27 @@ PACKET_BYTES = MSS_BYTES + HEADER_BYTES
 
 @dataclass(frozen=True, slots=True)
 class Control:
-    """A congestion control, as people, Linux and packetloom call it; `reduces`: whether losses reduce its window."""
+    """A congestion control, as people, Linux and packetloom call it; `reduces`: whether losses reduce its window.
+
+    `own` are keys of ours with which it is Linux's rather than the RFC's or draft's.
+    """
 
     title: str
     linux: str
     transport: str
     marks: bool = False
     reduces: bool = True
+    own: Mapping[str, Any] = field(default_factory=dict)
 
 
 RENO = Control("TCP Reno", "reno", "tcp")
-CUBIC = Control("CUBIC", "cubic", "cubic")
+# tcp_cubic.c: bictcp_update has one slope (beta_scale) for the Reno that CUBIC is friendly to.
+CUBIC = Control("CUBIC", "cubic", "cubic", own={"reno_recovers": False})
 DCTCP = Control("DCTCP", "dctcp", "dctcp", marks=True)
-BBR = Control("BBR", "bbr", "bbr", reduces=False)
+# tcp_bbr.c: bbr_min_tso_segs has two packets at once from 1.2 Mb/s on, and a millisecond of 20 Mb/s is no more; and
+# bbr_update_ack_aggregation and bbr_quantization_budget, which the draft of version 1 has not.
+LINUX_BBR = {"send_quantum": 2, "ack_aggregation": True, "whole_packets": True}
+BBR = Control("BBR", "bbr", "bbr", reduces=False, own=LINUX_BBR)
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +127,7 @@ CASES = (
         "incast of 8 x 100 KB, beta 0.5, no Reno-friendly growth",
         8,
         100_000,
-        control=CUBIC,
+        control=replace(CUBIC, own={}),
         module={"beta": "512", "tcp_friendliness": "0"},
         transport={"beta": 0.5, "reno_friendly": False},
     ),
@@ -151,16 +159,17 @@ CASES = (
 
 # Room for 0.6 s of the link, so that only the AQM drops.
 ENDLESS_BYTES = 1000 * PACKET_BYTES
-NO_KEYS: Mapping[str, Any] = {}
 FQ_CODEL = ("fq_codel", "limit", "1000", "flows", "1024", "quantum", "1514", "noecn")
 CODEL = Managed(("codel", "limit", "1000", "noecn"), {"aqm": {"kind": "codel", "ecn": False}}, target_ms=5)
-PIE = Managed(("pie", "limit", "1000", "noecn"), {"aqm": {"kind": "pie", "ecn": False}})
+# sch_pie.c: 15 ms are four ticks of 4 ms, after which a timer waits for the next one.
+LINUX_PIE = {"kind": "pie", "variant": "linux", "update": "20ms", "ecn": False}
+PIE = Managed(("pie", "limit", "1000", "noecn"), {"aqm": LINUX_PIE})
 FAIR = Managed(FQ_CODEL, {"scheduler": "fair-queueing", "aqm": {"kind": "codel", "ecn": False}}, target_ms=5)
 DUALPI2 = Managed(("dualpi2", "limit", "1000"), {"scheduler": "dual-queue", "aqm": "dualpi2"})
 FIFO = Managed(("pfifo", "limit", "100"), {})
 
 
-def _managed(name: str, queue: Managed, flows: int, control: Control, transport: Mapping[str, Any] = NO_KEYS) -> Case:
+def _managed(name: str, queue: Managed, flows: int, control: Control) -> Case:
     limit_bytes = ENDLESS_BYTES if queue.parts else 100 * PACKET_BYTES
     flow_bytes = 10_000_000 if flows == 1 else 5_000_000
     trials = 1 if flows == 1 and queue is not PIE else 6
@@ -171,16 +180,12 @@ def _managed(name: str, queue: Managed, flows: int, control: Control, transport:
         control,
         limit_bytes,
         trials=trials,
-        transport=transport,
         managed=queue,
         delay_ms=10,
         spread_ms=20 if trials > 1 else 0,
     )
 
 
-# tcp_bbr.c: bbr_min_tso_segs has two packets at once from 1.2 Mb/s on, and a millisecond of 20 Mb/s is no more; and
-# bbr_update_ack_aggregation, which the draft of version 1 has not.
-LINUX_BBR = {"send_quantum": 2, "ack_aggregation": True}
 # Round trips of 20 ms: a window of 33 packets keeps the link busy.
 MANAGED_CASES = (
     _managed("one flow of 10 MB over CoDel", CODEL, 1, RENO),
@@ -189,8 +194,8 @@ MANAGED_CASES = (
     _managed("four flows of 5 MB over PIE", PIE, 4, CUBIC),
     _managed("four flows of 5 MB over FQ-CoDel", FAIR, 4, CUBIC),
     _managed("four flows of 5 MB over DualPI2", DUALPI2, 4, CUBIC),
-    _managed("one flow of 10 MB over 100 packets", FIFO, 1, BBR, LINUX_BBR),
-    _managed("four flows of 5 MB over 100 packets", FIFO, 4, BBR, LINUX_BBR),
+    _managed("one flow of 10 MB over 100 packets", FIFO, 1, BBR),
+    _managed("four flows of 5 MB over 100 packets", FIFO, 4, BBR),
 )
 
 
