@@ -2,7 +2,8 @@
 //! model of the path, its bottleneck bandwidth and its round trip without a queue, sets the pacing rate and the window.
 //!
 //! Sections are the draft's. Of what only Linux has, the estimate of aggregated acknowledgements and targets in whole
-//! packets are options; left out are the detection of policers, and the return to an earlier window where a loss turns out to be spurious.
+//! packets are options; left out are the detection of policers, and the return to an earlier window where a loss turns
+//! out to be spurious.
 
 use super::bbr_aggregation::Aggregation;
 use super::bbr_params as own;

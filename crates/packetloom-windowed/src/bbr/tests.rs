@@ -91,7 +91,6 @@ fn gains_are_the_drafts() {
     assert_eq!(control.gains(), (1.0, 1.0));
 }
 
-/// 2.885 · 10 packets of 10,000 bits in the nominal millisecond, and in 40 us once that is known.
 /// 39.2 packets and three for what is sent at once: 40 and 3, so 44; 49 and 3, so 52, and two more while it probes.
 #[test]
 fn what_may_be_in_flight_is_rounded_up_to_even_packets() {
@@ -108,6 +107,7 @@ fn what_may_be_in_flight_is_rounded_up_to_even_packets() {
     assert_eq!(control.in_flight_at(1.25, 0.0), 54.0);
 }
 
+/// 2.885 · 10 packets of 10,000 bits in the nominal millisecond, and in 40 us once that is known.
 #[test]
 fn the_initial_window_is_paced() {
     let mut control = control(AT(10_000_000), AT(200_000));
