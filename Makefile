@@ -28,7 +28,7 @@ help:
 	@echo "make library    the C library and its header, in target/library"
 	@echo "make fuzz       throw broken files at every reader (FUZZ_SECONDS=60 each)"
 	@echo "make docs       the documentation as a site in target/site; the Rust reference in target/doc"
-	@echo "make wheel      a wheel for any Linux in dist/, tested in a clean environment"
+	@echo "make wheel      wheels for any Linux in dist/, tested in a clean environment; for one kind of machine with TARGET="
 	@echo "make clean      remove what the builds made (results stay)"
 
 .venv/pyvenv.cfg:
@@ -190,14 +190,21 @@ library:
 	@ln -sf libpacketloom.so.1 $(LIBRARY)/lib/libpacketloom.so
 	@echo "cc -I$(LIBRARY)/include program.c -L$(LIBRARY)/lib -lpacketloom -Wl,-rpath,$(abspath $(LIBRARY)/lib)"
 
-# Linked by zig against the glibc of 2014, so that it runs on any Linux since. Not profile-guided: zig does not link what
-# has counters.
+# For both machines of Linux, where rustc has the other's standard library, or for TARGET alone; zig links for each, against
+# the glibc of 2014, so that it runs on any Linux since. Not profile-guided: zig does not link what has counters.
 # The engine is built once: the test beside this clone's own build is left out where there is none.
+TARGETS = $(or $(TARGET),x86_64-unknown-linux-gnu aarch64-unknown-linux-gnu)
+LINKED = --compatibility manylinux2014 $(if $(findstring windows,$(TARGET)),,--zig)
 wheel: .venv/.wheel
 	@command -v cargo >/dev/null || { echo "packetloom needs Rust (cargo) to be built: see the README" >&2; exit 1; }
 	@rm -rf dist
-	@. $(BIN)/activate && CARGO_TARGET_DIR=target/wheel maturin build --release --locked --zig --compatibility manylinux2014 --out dist
-	PYTHONPATH=python $(BIN)/pytest -m wheel tests/python/test_wheel.py
+	@. $(BIN)/activate; for target in $(TARGETS); do \
+	  if test -d "$$(rustc --print target-libdir --target $$target)"; then \
+	    CARGO_TARGET_DIR=target/wheel maturin build --release --locked --target $$target $(LINKED) --out dist || exit 1; \
+	  else echo "no wheel for $$target: rustc lacks its standard library; rustup target add $$target" >&2; fi; \
+	done; ls dist/*.whl 2>/dev/null
+	@if ls dist/*manylinux*_$$(uname -m).whl >/dev/null 2>&1; then PYTHONPATH=python $(BIN)/pytest -m wheel tests/python/test_wheel.py; \
+	else echo "not run here: it is for another machine" >&2; fi
 
 # Not part of the tests: it needs a nightly toolchain and cargo-fuzz (cargo install cargo-fuzz).
 FUZZ_SECONDS ?= 60

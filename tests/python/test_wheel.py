@@ -1,6 +1,7 @@
 """The wheel installs and runs where there is neither Rust nor a compiler. `make wheel` builds it and runs this."""
 
 import os
+import platform
 import re
 import subprocess
 import sys
@@ -17,7 +18,7 @@ pytestmark = pytest.mark.wheel
 
 @pytest.fixture(scope="module")
 def wheel() -> Path:
-    (built,) = (ROOT / "dist").glob("packetloom-*.whl")
+    (built,) = (ROOT / "dist").glob(f"packetloom-*_{platform.machine()}.whl")
     return built
 
 
