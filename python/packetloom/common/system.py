@@ -1,6 +1,6 @@
 """What not every operating system has. Each use of it stands here, with what is lost where it is missing.
 
-packetloom is tested on Linux alone. Elsewhere it should run, with these losses:
+packetloom is tested on Linux alone. Elsewhere it is built, and should run, with these losses:
 
 | Missing | On | Lost |
 |---|---|---|
@@ -9,6 +9,7 @@ packetloom is tested on Linux alone. Elsewhere it should run, with these losses:
 | `os.sched_*` | macOS, Windows | all cores count as usable; `bench --against` runs two builds in turn, not at once |
 | `/proc` | macOS, Windows | the processor is named by its architecture; peak memory may be the parent's |
 | folders that can be synced | Windows | a power cut may undo the last renames |
+| files replaced while others read them | Windows | a campaign ends if a page is made of it meanwhile; it resumes |
 | network namespaces | macOS, Windows | `validate kernel` is skipped |
 """
 
