@@ -1,6 +1,6 @@
 """What not every operating system has. Each use of it stands here, with what is lost where it is missing.
 
-packetloom is tested on Linux alone. Elsewhere it is built, and should run, with these losses:
+packetloom is tested on Linux alone. Elsewhere it should run, with these losses:
 
 | Missing | On | Lost |
 |---|---|---|
