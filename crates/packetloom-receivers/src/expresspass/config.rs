@@ -1,6 +1,7 @@
 //! ExpressPass's parameters.
 
 use super::header::Header;
+use super::libc_rand::{Drawn, Hashing};
 use crate::flow::{FlowId, HostId};
 use crate::narrow::{exact, narrow};
 use crate::packet::{Ecn, Kind, Packet};
@@ -107,6 +108,11 @@ pub const PARAMS: &[Param] = &[
         "the authors' ns-2: min_jitter_, max_jitter_"
     },
     param! {
+        "draws" = "each": Holds::Choice(&["each", "libc"]),
+        "How sizes of credits and the gaps between them are drawn: for each anew, or by libc's rand, as in the authors' simulator. There each packet between switches seeds it with its flow and hosts, so that all credits of a lone flow have one size and one gap. So it repeats lone flows, and nearly those to one host. Seed 1 numbers flows from 0 on, each other one from elsewhere on.",
+        "the authors' ns-2: XPassAgent::construct_credit, send_credit; classifier/classifier-mpath.cc"
+    },
+    param! {
         "ramp": Holds::Count(1),
         "A flow with fewer packets than this begins at a rate that is less in proportion. Left out: 40; with aeolus 1, so that none does.",
         "the authors' ns-2: XPassAgent::recv_credit_request; with Aeolus: a port of its authors' code (kaist-ina/ns2-flexpass, xpass/flexpass.cc)"
@@ -182,6 +188,10 @@ pub struct Config {
     pub burst: Option<u32>,
     /// The same in bytes, where a scenario says so.
     pub burst_bytes: Option<u64>,
+    /// Whether sizes and gaps of credits are drawn as in the authors' simulator.
+    pub draws_by_libc: bool,
+    /// The same, in a run.
+    pub hashing: Option<Hashing>,
 }
 
 /// Whether packets say that they go without a credit.
@@ -213,17 +223,20 @@ impl Config {
             retry: values.optional_time("retry").unwrap_or(variant.retry),
             burst: sends_unscheduled(values).then_some(1),
             burst_bytes: values.optional_bytes("burst"),
+            draws_by_libc: values.meaning("draws", &[("each", false), ("libc", true)]),
+            hashing: None,
         }
     }
 
     /// On a network.
-    pub fn on(self, topology: &Topology) -> Config {
+    pub fn on(self, topology: &Topology, seed: u64) -> Config {
         let on_it = Config { framing_bytes: topology.framing_bytes, ..self };
         let burst = on_it.burst.map(|_| {
             let bytes = on_it.burst_bytes.unwrap_or_else(|| on_it.bdp_bytes(topology));
             narrow::<u32>((bytes / on_it.full_on_wire()).max(1))
         });
-        Config { burst, ..on_it }
+        let hashing = on_it.draws_by_libc.then(|| Hashing::new(topology, seed));
+        Config { burst, hashing, ..on_it }
     }
 
     /// What a host's link carries in the longest round trip of a full packet and its acknowledgement.
@@ -297,11 +310,17 @@ impl Config {
 
     /// A credit, whose size is drawn.
     #[inline]
-    pub fn credit(&self, to: (FlowId, HostId), header: Header, random: &mut Stream) -> Packet<Header> {
+    pub fn credit(
+        &self,
+        to: (FlowId, HostId),
+        header: Header,
+        (drawn, random): (Option<Drawn>, &mut Stream),
+    ) -> Packet<Header> {
         let mut credit = self.control(to.0, to.1, header);
         if self.credit_spread_bytes > 0 {
             let sizes = narrow::<u32>(2 * self.credit_spread_bytes + 1);
-            credit.size_bytes = narrow::<u16>(self.smallest_bytes() + u64::from(random.below(sizes)));
+            let size = drawn.map_or_else(|| random.below(sizes), |drawn| drawn.size % sizes);
+            credit.size_bytes = narrow::<u16>(self.smallest_bytes() + u64::from(size));
         }
         credit
     }
@@ -329,6 +348,8 @@ pub mod testing {
             retry: Time::from_us(100),
             burst: None,
             burst_bytes: None,
+            draws_by_libc: false,
+            hashing: None,
         }
     }
 }
@@ -347,8 +368,9 @@ mod tests {
         assert_eq!((config.packets(1_461), config.data_bytes(1, 1_461)), (2, 46));
         assert_eq!(config.most_credits(Rate::from_gbps(100)), 647_348_951);
         let mut random = Stream::new(1, Purpose::Transport, 0);
-        let sizes: Vec<u16> =
-            (0..1_000).map(|_| config.credit((1, 2), Header::Done, &mut random).size_bytes + 38).collect();
+        let sizes: Vec<u16> = (0..1_000)
+            .map(|_| config.credit((1, 2), Header::Done, (None, &mut random)).size_bytes + 38)
+            .collect();
         assert_eq!((sizes.iter().min(), sizes.iter().max()), (Some(&76), Some(&92)));
         let mean = sizes.iter().map(|&size| f64::from(size)).sum::<f64>() / 1_000.0;
         assert!((mean - 84.0).abs() < 0.5, "{mean}");

@@ -2,6 +2,7 @@
 //! send_credit, credit_feedback_control). As in the authors' ns-2, rates are whole bytes a second, and all else is a double.
 
 use super::config::Config;
+use super::libc_rand::Drawn;
 use crate::narrow::saturated;
 use crate::random::Stream;
 use crate::units::Time;
@@ -65,12 +66,18 @@ impl Feedback {
     }
 
     /// The next credit's number, and how long after it the one after it goes. The rate may change before.
-    pub fn next(&mut self, config: &Config, random: &mut Stream, now: Time) -> (u32, Time) {
+    pub fn next(
+        &mut self,
+        config: &Config,
+        (drawn, random): (Option<Drawn>, &mut Stream),
+        now: Time,
+    ) -> (u32, Time) {
         self.look(config, now);
         let number = self.next;
         self.next += 1;
         let gap = config.credit_on_wire() / self.rate as f64;
-        let jitter = if config.jitter > 0.0 { (2.0 * random.unit() - 1.0) * config.jitter } else { 0.0 };
+        let mut unit = || drawn.map_or_else(|| random.unit(), |drawn| drawn.gap);
+        let jitter = if config.jitter > 0.0 { (2.0 * unit() - 1.0) * config.jitter } else { 0.0 };
         (number, Time(saturated((gap * (1.0 + jitter) * PS_IN_SECOND).round())))
     }
 
@@ -149,10 +156,10 @@ mod tests {
         let mut random = Stream::new(1, Purpose::Transport, 0);
         let mut feedback = Feedback::new(MOST, 40, &steady(), us(0));
         // 84 B at 4,045,930 B/s.
-        assert_eq!(feedback.next(&steady(), &mut random, us(0)), (1, Time(20_761_605)));
+        assert_eq!(feedback.next(&steady(), (None, &mut random), us(0)), (1, Time(20_761_605)));
         let config = config();
         let gaps: Vec<f64> = (0..10_000)
-            .map(|_| feedback.next(&config, &mut random, us(0)).1.as_ps() as f64 / 20_761_605.0)
+            .map(|_| feedback.next(&config, (None, &mut random), us(0)).1.as_ps() as f64 / 20_761_605.0)
             .collect();
         assert!(gaps.iter().all(|gap| (0.9..1.1).contains(gap)));
         let mean = gaps.iter().sum::<f64>() / 10_000.0;

@@ -21,6 +21,8 @@ pub struct Incoming {
     pub credit_at: Time,
     /// When to say again that packets are missing, if any are.
     pub nack_at: Time,
+    /// With what its packets seed the generator of sizes and gaps, where they do.
+    pub seed: Option<u32>,
 }
 
 /// What a packet is to a flow.
@@ -44,6 +46,7 @@ impl Incoming {
             feedback,
             credit_at: Time::NEVER,
             nack_at: Time::NEVER,
+            seed: None,
         }
     }
 

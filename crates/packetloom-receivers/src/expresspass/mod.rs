@@ -6,6 +6,7 @@
 //! |---|---|
 //! | `feedback.rs` | how fast a flow's credits go |
 //! | `outgoing.rs`, `incoming.rs` | a flow at its two ends |
+//! | `libc_rand.rs` | what the authors' random numbers do |
 //! | `unscheduled.rs` | what goes before the first credit, with Aeolus (SIGCOMM 2020) |
 //! | `queue/credit_limiter.rs`, of the core | what ports do |
 //!
@@ -17,6 +18,7 @@ mod config;
 mod feedback;
 mod header;
 mod incoming;
+mod libc_rand;
 mod outgoing;
 mod unscheduled;
 
@@ -32,6 +34,7 @@ use config::Config;
 use feedback::Feedback;
 use header::Header;
 use incoming::{Came, Incoming};
+use libc_rand::{Draws, Hashing};
 use outgoing::Outgoing;
 
 /// A timer's purpose: a flow's next credit goes.
@@ -49,6 +52,8 @@ pub struct ExpressPass {
     outgoing: FlowTable<Outgoing>,
     incoming: FlowTable<Incoming>,
     finished: Finished,
+    /// Where sizes and gaps of credits are drawn as in the authors' simulator.
+    draws: Option<Draws>,
 }
 
 impl Scheme for ExpressPass {
@@ -72,7 +77,7 @@ impl Scheme for ExpressPass {
     }
 
     fn on_plan(config: Config, plan: &Plan<'_>) -> Config {
-        config.on(plan.topology)
+        config.on(plan.topology, plan.seed)
     }
 
     fn smallest_bytes(values: &Values) -> u64 {
@@ -90,6 +95,7 @@ impl Scheme for ExpressPass {
             incoming: FlowTable::default(),
             // A sender repeats itself after 16 times this at most, or two round trips.
             finished: Finished::new(config.retry.times(32)),
+            draws: config.hashing.as_ref().map(Hashing::draws),
         }
     }
 
@@ -260,21 +266,29 @@ impl ExpressPass {
             None => {
                 let most = self.config.most_credits(context.nic_rate());
                 let feedback = Feedback::new(most, packets_left, &self.config, now);
-                self.incoming.insert(id, Incoming::new(packet.src, size_bytes, feedback, &self.config));
+                let mut flow = Incoming::new(packet.src, size_bytes, feedback, &self.config);
+                let seed_of = |hashing: &Hashing| hashing.seed_of(id, packet.src, packet.dst);
+                flow.seed = self.config.hashing.as_ref().and_then(seed_of);
+                self.incoming.insert(id, flow);
             }
         }
+        self.was_given_a_way(id);
         self.send_credit(id, context);
     }
 
     fn send_credit(&mut self, id: FlowId, context: &mut Context<'_, Header>) {
         let Some(flow) = self.incoming.get_mut(id) else { return };
         let sent_at = context.now;
-        let (number, gap) = flow.feedback.next(&self.config, context.random, sent_at);
+        let has_sizes = self.config.credit_spread_bytes > 0;
+        let drawn = self.draws.as_mut().map(|draws| draws.draw(has_sizes));
+        let (number, gap) = flow.feedback.next(&self.config, (drawn, context.random), sent_at);
         let header = Header::Credit { number, sent_at };
-        let credit = self.config.credit((id, flow.src), header, context.random);
+        let credit = self.config.credit((id, flow.src), header, (drawn, context.random));
         flow.credit_at = sent_at + gap.max(Time(1));
         context.set_timer(flow.credit_at, id, CREDIT);
         context.send(credit);
+        // Before the next one goes.
+        self.was_given_a_way(id);
     }
 
     fn arrived(
@@ -287,7 +301,17 @@ impl ExpressPass {
         let id = packet.flow;
         let Some(flow) = self.incoming.get_mut(id) else { return };
         flow.feedback.arrived(number, sent_at, context.now);
+        self.was_given_a_way(id);
         self.take_in(id, seq, context);
+    }
+
+    /// A switch gave a packet of a flow a way.
+    fn was_given_a_way(&mut self, id: FlowId) {
+        if let Some(draws) = &mut self.draws
+            && let Some(seed) = self.incoming.get(id).and_then(|flow| flow.seed)
+        {
+            draws.seed(seed);
+        }
     }
 
     /// A packet without a credit came. Before its flow's request, it is as if it had not.
