@@ -16,29 +16,20 @@ from packetloom.errors import PacketloomError
 from packetloom.store.results import Results
 from packetloom.validate.comparison import Check, Row
 from packetloom.validate.draws import Draws
-from packetloom.validate.peers.agreement import MEAN_WITHIN, P99_WITHIN, PEERS_FOLDER, Deviation, drawn
+from packetloom.validate.peers.agreement import MEAN_WITHIN, P99_WITHIN, PEERS_FOLDER, agreement, drawn
 from packetloom.validate.peers.figures import read_table
 from packetloom.validate.peers.flow_lists import P99_NEEDS_FLOWS, SizeRange
 
 FOLDER = "expresspass_ns2"
-# Theirs is one draw of gaps, sizes of credits and paths; ours so many.
-SEEDS = 20
+# Theirs are one draw of gaps, sizes of credits and paths, or several. Where ours draws as theirs does, flows of draw K
+# are numbered from 1,000,003 (K - 1) on, and libc's `rand` begins with K, both there and by seed K here.
+SEEDS, REPEATED = 20, 40
 LONE_WITHIN, FEW_WITHIN = 0.01, 0.02
 STATISTICS: Mapping[str, Callable[[Sequence[float]], float]] = {
     "mean FCT": fmean,
     "FCT of the first flow to end": min,
     "FCT of the last flow to end": max,
 }
-# In theirs 10 MB take 6,873 credits in 9.43 ms between racks, where each packet is hashed: 1.058 times the mean gap at
-# full rate. Within a rack, where none is, they take 1.008 times it, as jitter that is drawn for each credit would give.
-ONE_GAP = Deviation(
-    "Their hash of paths seeds libc's rand anew with each packet, which then draws the sizes of credits and the gaps "
-    "between them: all gaps of a flow that is nearly alone between racks are as much too long or too short, by up to a "
-    "tenth",
-    (0.9, 1.1),
-    measured=True,
-    always=False,
-)
 SIZES = (
     SizeRange("all", 0, float("inf")),
     SizeRange("a packet", 0, 1_458),
@@ -64,8 +55,9 @@ class Network:
     capacity: str
     framing: str = "38B"
 
-    def scenario(self) -> dict[str, Any]:
+    def scenario(self, *, repeats: bool) -> dict[str, Any]:
         """What does not depend on the flows."""
+        drawn = {"draws": "libc"} if repeats else {}
         host_link = {"rate": f"{self.gbps}Gbps", "delay": f"{self.host_delay_ns}ns"}
         return {
             "topology": {
@@ -80,7 +72,7 @@ class Network:
             "scheme": [
                 {
                     "name": "ExpressPass",
-                    "transport": {"kind": "expresspass"} | dict(self.transport),
+                    "transport": {"kind": "expresspass"} | dict(self.transport) | drawn,
                     "queue": {"kind": "credit-limiter", "capacity": self.capacity},
                     "routing": {"kind": "ecmp", "symmetric": True},
                 }
@@ -104,12 +96,18 @@ class Run:
     title: str
     network: Network
     quick: bool = True
-    known: Deviation | None = None
+    # Its flows go to one host, as lone flows do: what theirs draws follows from the flows.
+    repeats: bool = False
 
     @property
     def is_lone(self) -> bool:
         """Whether each flow is alone."""
         return "lone" in self.name
+
+    @property
+    def seeds(self) -> int:
+        """How many runs of ours there are. Of lone flows nothing is left to chance."""
+        return 1 if self.is_lone else REPEATED if self.repeats else SEEDS
 
     @property
     def file(self) -> str:
@@ -118,19 +116,20 @@ class Run:
 
 
 RUNS = (
-    Run("100g_lone_rack", "lone flows in a rack", AT_100),
-    Run("100g_four_in", "four flows of 8 MB to a host, 0.2 ms apart", AT_100),
-    Run("100g_in_small", "two smaller flows beside one of 5 MB to a host", AT_100, known=ONE_GAP),
+    Run("100g_lone_rack", "lone flows in a rack", AT_100, repeats=True),
+    Run("100g_lone_x", "lone flows between racks", AT_100, repeats=True),
+    Run("100g_four_in", "four flows of 8 MB to a host, 0.2 ms apart", AT_100, repeats=True),
+    Run("100g_in_small", "two smaller flows beside one of 5 MB to a host", AT_100, repeats=True),
     Run("100g_two_out", "two flows of 10 MB from a host", AT_100),
-    Run("100g_inc8_x", "incast of 8 flows of 0.5 MB", AT_100),
-    Run("100g_inc50", "incast of 50 flows of 0.1 MB", AT_100),
+    Run("100g_inc8_x", "incast of 8 flows of 0.5 MB", AT_100, repeats=True),
+    Run("100g_inc50", "incast of 50 flows of 0.1 MB", AT_100, repeats=True),
     Run("100g_perm32", "each of 32 hosts sends 2 MB to another", AT_100),
-    Run("10g_lone_rack", "lone flows in a rack", AT_10),
-    Run("10g_lone_x", "lone flows between racks", AT_10, known=ONE_GAP),
-    Run("10g_two_in", "two flows of 10 MB to a host, 2 ms apart", AT_10),
-    Run("10g_inc8_x", "incast of 8 flows of 0.5 MB", AT_10),
+    Run("10g_lone_rack", "lone flows in a rack", AT_10, repeats=True),
+    Run("10g_lone_x", "lone flows between racks", AT_10, repeats=True),
+    Run("10g_two_in", "two flows of 10 MB to a host, 2 ms apart", AT_10, repeats=True),
+    Run("10g_inc8_x", "incast of 8 flows of 0.5 MB", AT_10, repeats=True),
     Run("10g_perm32", "each of 32 hosts sends 2 MB to another", AT_10),
-    Run("10g_alpha16_two_in", "two flows of 10 MB to a host, 2 ms apart", SLOW_START),
+    Run("10g_alpha16_two_in", "two flows of 10 MB to a host, 2 ms apart", SLOW_START, repeats=True),
 )
 LOADS = (
     Run("100g_w4_50", "W4 at load 0.5", AT_100, quick=False),
@@ -162,7 +161,7 @@ def scenario_of(run: Run, folder: Path) -> dict[str, Any]:
     except OSError as error:
         raise explain_os_error(error, f"{path}: cannot write the flow list") from None
     workload = [{"arrivals": {"kind": "list", "file": str(path.absolute())}}]
-    return run.network.scenario() | {"workload": workload, "run": {"seeds": SEEDS}}
+    return run.network.scenario(repeats=run.repeats) | {"workload": workload, "run": {"seeds": run.seeds}}
 
 
 def _check(run: Run, rows: Callable[[Run, list[pl.DataFrame]], list[Row]]) -> Check:
@@ -188,26 +187,29 @@ def _title(run: Run) -> str:
     return f"ExpressPass's ns-2, {run.network.title}, {run.title}"
 
 
-def _row(run: Run, what: str, theirs: float, ours: Sequence[float], within: float) -> Row:
-    text = f"{_title(run)}: {what}"
-    draws = Draws((theirs,), tuple(ours))
-    return drawn(f"expresspass {run.name} {what}", text, f"{FOLDER}/{run.file}", draws, within, run.known)
+def _row(run: Run, what: str, theirs: Sequence[float], ours: Sequence[float], within: float) -> Row:
+    text, id = f"{_title(run)}: {what}", f"expresspass {run.name} {what}"
+    source = f"{FOLDER}/{run.file}"
+    if run.is_lone:
+        return agreement(id, text, source, theirs[0], ours[0], within)
+    return drawn(id, text, source, Draws(tuple(theirs), tuple(ours)), within)
 
 
 def _few(run: Run, draws: list[pl.DataFrame]) -> list[Row]:
     """Of lone flows each one's time, of others' the mean, the first and the last."""
-    theirs = [float(one) for one in draws[0]["fct_ns"]]
+    theirs = [[float(one) for one in draws[0][name]] for name in draws[0].columns if name.startswith("fct_ns")]
     ours = [[float(one) for one in draw["ours"]] for draw in draws]
     if run.is_lone:
-        sizes = draws[0]["size_bytes"]
         return [
-            _row(run, f"FCT in ns of {size} B", one, [draw[nth] for draw in ours], LONE_WITHIN)
-            for nth, (size, one) in enumerate(zip(sizes, theirs, strict=True))
+            _row(run, f"FCT in ns of {size} B", [theirs[0][nth]], [ours[0][nth]], LONE_WITHIN)
+            for nth, size in enumerate(draws[0]["size_bytes"])
         ]
-    return [
-        _row(run, f"{name} in us", statistic(theirs) / 1e3, [statistic(draw) / 1e3 for draw in ours], FEW_WITHIN)
-        for name, statistic in STATISTICS.items()
-    ]
+    return [_few_row(run, name, theirs, ours) for name in STATISTICS]
+
+
+def _few_row(run: Run, name: str, theirs: list[list[float]], ours: list[list[float]]) -> Row:
+    us = [[STATISTICS[name](draw) / 1e3 for draw in side] for side in (theirs, ours)]
+    return _row(run, f"{name} in us", us[0], us[1], FEW_WITHIN)
 
 
 def _load(run: Run, draws: list[pl.DataFrame]) -> list[Row]:
@@ -220,7 +222,7 @@ def _load(run: Run, draws: list[pl.DataFrame]) -> list[Row]:
         if parts[0].height >= P99_NEEDS_FLOWS:
             statistics.append(("p99 of the slowdown", p99, P99_WITHIN))
         for name, statistic, within in statistics:
-            theirs = statistic(_slowdowns(run, parts[0], "fct_ns"))
+            theirs = [statistic(_slowdowns(run, parts[0], "fct_ns"))]
             ours = [statistic(_slowdowns(run, part, "ours")) for part in parts]
             made.append(_row(run, f"{name}, {size.name}", theirs, ours, within))
     return made
