@@ -48,7 +48,7 @@ pub struct AfterWindow<'a> {
 /// What is kept of a port: its counters, its queue's record and its link's.
 pub type PortRecords = (PortCounters, Option<QueueRecorder>, Option<SentRecorder>);
 
-/// A simulation on one network, whatever its transport: what the rest of the program sees of an [`Engine`], so that
+/// A simulation on one network, whatever its transport: what the rest of the program sees of an `Engine`, so that
 /// it is compiled once and not for each transport.
 pub trait AnyEngine: Send {
     /// Runs the workload to its end, or to `max_time`; what was stopped between two windows goes on where it was.
@@ -74,7 +74,7 @@ pub trait AnyEngine: Send {
     /// The state of a flow at its sender now, between two steps; `None` of a flow that is not being sent.
     fn sending(&self, src: HostId, flow: FlowId, now: Time) -> Option<Sending>;
 
-    /// Has the transport of a host go on with other values, now, between two steps (see [`Transport::set`]).
+    /// Has the transport of a host go on with other values, now, between two steps (see `Transport::set`).
     fn set(&mut self, host: HostId, values: &Values, now: Time);
 
     /// Has ports of switches mark by another queue's rule from the end of the window under way on, or at once where
@@ -148,7 +148,7 @@ pub trait AnyEngine: Send {
     /// The samples of the chosen flows until `end`, in order of identity.
     fn flow_samples(&mut self, end: Time) -> Vec<FlowSamples>;
 
-    /// Leaves out so many packets of a flow that its sender has not sent (see [`Transport::shorten`]).
+    /// Leaves out so many packets of a flow that its sender has not sent (see `Transport::shorten`).
     fn shorten(&mut self, src: HostId, flow: FlowId, packets: u32) -> bool;
 
     /// The collective operation that all ranks of all jobs are in, if they are in one and nothing else goes on there.

@@ -219,7 +219,7 @@ impl<H: Copy + Default, A: PortAgent<H>> Context<'_, H, A> {
         self.nic
     }
 
-    /// When the NIC will have sent all it holds, as far as that is known now ([`Port::drained_at`]). A host with several links has as many: there it is the one for a
+    /// When the NIC will have sent all it holds, as far as that is known now (`Port::drained_at`). A host with several links has as many: there it is the one for a
     /// packet of `flow` to `dst` on a path (see [`Context::send`]).
     pub fn nic_drained_at(&mut self, flow: FlowId, path: u16, dst: impl FnOnce() -> HostId) -> Time {
         let (time, src) = (self.now, self.host);

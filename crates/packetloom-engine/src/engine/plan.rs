@@ -44,7 +44,7 @@ pub struct Plan<'a> {
     pub captured: &'a BTreeSet<usize>,
     /// How often what links carry is summed up, if it is.
     pub sent_interval: Option<Time>,
-    /// Whether the data of an [`Inspection`] are gathered. Results must not depend on it.
+    /// Whether the data of an `Inspection` are gathered. Results must not depend on it.
     pub audited: bool,
     /// How long a window may be, beside what the network allows. Results must not depend on it.
     pub longest_window: Time,
