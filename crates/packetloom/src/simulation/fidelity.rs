@@ -226,7 +226,7 @@ pub(super) fn check_rung(
     }
     check_scheme(case, workload, rung)?;
     check_network(case, rung, (topology, faults))?;
-    check_hosts(rung, topology, goes_by_stages(case, workload))?;
+    check_hosts(rung, topology, (case, workload))?;
     check_measure(case, rung)?;
     match rung {
         Fidelity::Steady(_) => check_waiting(workload),
@@ -385,10 +385,14 @@ fn check_network(
 }
 
 /// Hosts may take a time for messages where it repeats with them.
-fn check_hosts(rung: Fidelity, topology: &Topology, goes_by_stages: bool) -> Result<(), Complaint> {
+fn check_hosts(
+    rung: Fidelity,
+    topology: &Topology,
+    (case, workload): (&Case, &Workload),
+) -> Result<(), Complaint> {
     let is_steady = matches!(rung, Fidelity::Steady(_));
-    let may_cost = rung == Fidelity::Flows || (is_steady && goes_by_stages);
-    if topology.message_costs != MessageCosts::default() && !may_cost {
+    let may_cost = || rung == Fidelity::Flows || (is_steady && goes_by_stages(case, workload));
+    if topology.message_costs != MessageCosts::default() && !may_cost() {
         let why = "hosts take a time for each message (send_per_message, receive_per_message)";
         return Err(refused(rung, why));
     }

@@ -28,9 +28,6 @@ pub struct Flows {
     /// Of which flows samples are.
     ids: Vec<FlowId>,
     peers: Vec<Vec<usize>>,
-    /// By which part of it the rate of each flow would have changed in what was left out, if it went on changing as in
-    /// what was watched.
-    owed: Vec<f64>,
     /// The rates at the last skip of these flows, in packets per second, and how often they have held since.
     held: (Vec<f64>, u32),
     /// Where samples began.
@@ -77,7 +74,6 @@ impl Flows {
             calm: Calm::default(),
             ids: Vec::new(),
             peers: Vec::new(),
-            owed: Vec::new(),
             held: (Vec::new(), 0),
             first: First::default(),
             left_out: BTreeMap::new(),
@@ -164,7 +160,6 @@ impl Flows {
             let Some(flows) = self.flows(stand) else { return };
             self.peers = peers(&flows, stand.setting);
             self.held = (Vec::new(), 0);
-            self.owed = vec![0.0; self.ids.len()];
             // It takes about as long as the last time until they are known.
             self.interval = Time(self.interval.as_ps() / 2).max(self.least_interval);
             self.first = First { at: now, ports: stand.counters(), reports: reports.clone() };
@@ -182,8 +177,6 @@ impl Flows {
                 self.skip(&window, &statuses, &in_flight, (&flows, &stand.setting.topology), until_next)
         {
             self.held = self.held_by(&window);
-            let halves = skip.time.as_ps() as f64 / (window.lasted.as_ps() as f64 / 2.0);
-            self.owed.iter_mut().zip(&window.drift).for_each(|(owed, drift)| *owed += drift * halves);
             self.carry_out(&skip, &flows, reports, stand, jumps);
         }
     }
@@ -247,15 +240,10 @@ impl Flows {
         Some(Skip { time: if is_that { exact } else { time }, packets })
     }
 
-    /// For how long no flow's rate leaves the tolerance, in picoseconds, if all change as in what was watched. What is left
-    /// out does not change them, so all skips of the same flows count together: a rate that recovers slowly is followed.
+    /// For how long no flow's rate leaves the tolerance, in picoseconds, if all change as in what was watched.
     fn holds(&self, window: &Window) -> f64 {
-        let half = window.lasted.as_ps() as f64 / 2.0;
-        let holds = |(drift, owed): (&f64, &f64)| {
-            let room = self.rung.tolerance - owed * drift.signum();
-            if *drift == 0.0 { f64::INFINITY } else { room.max(0.0) / drift.abs() * half }
-        };
-        window.drift.iter().zip(&self.owed).map(holds).fold(f64::INFINITY, f64::min)
+        let drift = window.drift.iter().fold(0.0, |most: f64, drift| most.max(drift.abs()));
+        window.lasted.as_ps() as f64 / 2.0 * self.rung.tolerance / drift
     }
 
     /// How many times what was watched may be skipped. How several groups of peers share a link may change more slowly

@@ -25,8 +25,9 @@
 //!
 //! # Two kinds
 //!
-//! - `flows.rs`: flows that last, and long messages of jobs, whose ranks do sooner what they do by themselves. What "still" means is in `calm.rs`. Every end is simulated packet by
-//!   packet: a skip leaves each flow what it sends in as many round trips as were watched at least.
+//! - `flows.rs`: flows that last, and long messages of jobs, whose ranks do sooner what they do by themselves. What
+//!   "still" means is in `calm.rs`. Every end is simulated packet by packet: a skip leaves each flow what it sends in
+//!   as many round trips as were watched at least.
 //! - `stages.rs`: a collective operation whose stages are alike, such as a ring. Messages are too short for the first
 //!   kind. What is remembered is a stage: if all ranks have taken two stages after each other equally long, the next
 //!   ones take as long again. The operation gets shorter by n stages, and the messages of those are copies of the

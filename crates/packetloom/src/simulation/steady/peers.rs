@@ -17,8 +17,8 @@ enum Step {
 }
 
 /// Groups of flows, as places in the list. Flows that share the same links, whose acknowledgements wait at the same
-/// links, and whose other links are alike, are peers. Where the packets of a flow take several paths, or one that depends on how many flows came before, each
-/// stands alone.
+/// links, and whose other links are alike, are peers. Where the packets of a flow take several paths, or one that depends
+/// on how many flows came before, each stands alone.
 pub fn peers(flows: &[Flow], setting: &Setting) -> Vec<Vec<usize>> {
     let routing = setting.case.scheme.component("routing");
     let (is_one, is_by_flow_alone) = path_per_flow(&routing, &setting.topology);
