@@ -79,6 +79,7 @@ demo: .venv/.installed
 lint: .venv/.dev-tools .venv/.installed
 	cargo fmt --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings
+	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked --document-private-items --quiet
 	$(BIN)/ruff format --check python tests docs
 	$(BIN)/ruff check python tests docs
 	$(BIN)/mypy

@@ -5,8 +5,12 @@ from __future__ import annotations
 import io
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import NoReturn
+
+from typer.main import get_command_name
+from typer.models import CommandInfo
 
 from packetloom.cli.app import app
 from packetloom.cli.exit_codes import INVARIANT_VIOLATED, MISTAKE
@@ -24,7 +28,8 @@ def main() -> None:
     _print_what_it_can()
     try:
         try:
-            app(with_values(sys.argv[1:]), prog_name="packetloom")
+            with _looking_up_only(sys.argv[1:2]):
+                app(with_values(sys.argv[1:]), prog_name="packetloom")
         finally:
             _flush()
     except PacketloomError as error:
@@ -37,6 +42,21 @@ def main() -> None:
         _fail(f"{error.filename or 'standard output, or a file that was open'}: {error.strerror or error}", MISTAKE)
     except MemoryError:
         _fail("there is not enough memory for this", MISTAKE)
+
+
+@contextmanager
+def _looking_up_only(named: Sequence[str]) -> Iterator[None]:
+    """The command that is named, if there is such a one: each command's options take a millisecond to look up."""
+    every = app.registered_commands
+    app.registered_commands = [one for one in every if [_name_of(one)] == named] or every
+    try:
+        yield
+    finally:
+        app.registered_commands = every
+
+
+def _name_of(command: CommandInfo) -> str:
+    return command.name or get_command_name(getattr(command.callback, "__name__", ""))
 
 
 def _print_what_it_can() -> None:

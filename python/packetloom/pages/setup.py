@@ -6,8 +6,6 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import pyarrow.compute as pc
-
 from packetloom.common.quantities import size_said
 from packetloom.store.results import Results
 
@@ -53,8 +51,7 @@ def _hosts(one: Results) -> int:
     """How many hosts have ports in the first case that has any."""
     for _, ports in one.partitions("ports", ["node"]):
         if ports.num_rows:
-            names = pc.unique(ports["node"].combine_chunks()).to_pylist()
-            return sum(name.startswith("host") for name in names)
+            return sum(name.startswith("host") for name in set(ports["node"].to_pylist()))
     return 0
 
 

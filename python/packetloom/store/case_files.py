@@ -191,9 +191,9 @@ def _must_hold(file: Path, table: pa.Table, row: CaseRow, written: Content | Non
     """Rows of an earlier format do not say what was written."""
     if written and content_of(table) != written:
         raise DamageError(file, "holds other values than were written there")
-    for name, value in _case_values(row).items():
-        found = table[name].unique().to_pylist() if name in table.column_names else []
-        if found != [value][: table.num_rows]:
+    for name, column in _case_columns(row, table.num_rows).items():
+        found = table[name] if name in table.column_names else pa.chunked_array([], column.type)
+        if not found.equals(pa.chunked_array(column) if isinstance(column, pa.Array) else column):
             raise DamageError(file, f"holds another {name} than its case has")
 
 

@@ -4,7 +4,7 @@
 //!
 //! A [`Plan`] is what a scenario says, with all requests drawn or read. A [`Cluster`] is the scheduler and the pools: it
 //! is told of the time and of messages that arrived, and says what is sent and when it next has something to do. It knows
-//! of no network, so that the same cluster can be followed on a network that takes no time ([`without_network`]).
+//! of no network, so that the same cluster can be followed on a network that takes no time ([`without_network()`]).
 
 mod cluster;
 mod component;

@@ -43,7 +43,7 @@ pub(super) struct AllPlanned {
     pub(super) jobs: Vec<Job>,
     /// Those of jobs that the case waits for.
     pub(super) ranks: u64,
-    /// See [`Workload`].
+    /// See [`Workload`](super::Workload)'s.
     pub(super) until_failure: BTreeMap<u8, u64>,
 }
 
