@@ -1,7 +1,7 @@
 //! How a switch chooses the port of each packet: a [`Router`] goes by a [`Policy`], which a routing builds.
 
+use super::noted_ports::{NotedPorts, PortRange};
 use super::ns3::Ns3Hash;
-use super::only_ports::OnlyPorts;
 use super::paths::Digit;
 use super::queue_pairs::QueuePairs;
 use super::{Detours, FlowPorts, NodeInfo, PathCode, ROUTINGS, Ways, Weights};
@@ -90,7 +90,7 @@ pub(super) struct Table {
     /// The shortest paths that the switch knows of, from when on.
     known: Arc<[(Time, Arc<Routes>)]>,
     /// Nothing where these change.
-    only: OnlyPorts,
+    noted: NotedPorts,
 }
 
 #[derive(Clone, Debug)]
@@ -142,8 +142,8 @@ impl Router {
         let policy = match topology.routes() {
             Some(routes) => {
                 let known = Arc::new([(Time::ZERO, Arc::clone(routes))]);
-                let only = OnlyPorts::of(topology.nodes.len(), topology.hosts);
-                Policy::Table(Box::new(Table { policy, node: id, known, only }))
+                let noted = NotedPorts::of(topology.nodes.len(), topology.hosts);
+                Policy::Table(Box::new(Table { policy, node: id, known, noted }))
             }
             None => policy,
         };
@@ -161,7 +161,7 @@ impl Router {
     pub fn with_detours(mut self, detours: Detours, id: u32, seed: u64) -> Router {
         if let Policy::Table(table) = &mut self.policy {
             table.known = detours.routes();
-            table.only = OnlyPorts::default();
+            table.noted = NotedPorts::default();
         } else {
             let random = Stream::new(seed, Purpose::Detours, id.into());
             self.policy = Policy::Learning(Box::new(Learning { policy: self.policy, detours, random }));
@@ -266,8 +266,8 @@ impl Router {
     /// The ports that lead to a host at a time, as far as the switch knows.
     pub fn ways(&self, dst: HostId, now: Time) -> Ways<'_> {
         if let Policy::Table(table) = &self.policy {
-            return match table.only.to(dst) {
-                Some(port) => Ways::Range(port, 1),
+            return match table.noted.to(dst) {
+                Some(PortRange { first, count }) => Ways::Range(first, count),
                 None => Ways::Of(0, Table::open(&table.known, table.node, dst, now).1),
             };
         }
@@ -338,6 +338,24 @@ impl Policy {
     }
 }
 
+impl Policy {
+    /// Which of so many ports that lead to a packet's destination.
+    #[inline]
+    fn nth<H>(&mut self, count: u32, packet: &Packet<H>) -> u32 {
+        let nth = match self {
+            Policy::Weighted(weighted) => Policy::Ecmp { salt: weighted.salt }.choose(count, packet),
+            policy => policy.choose(count, packet),
+        };
+        // A round-robin counter may exceed the number of ports that lead to this destination.
+        if nth < count { nth } else { nth % count }
+    }
+
+    /// Whether [`Table::chosen`] may say more than which of the ports in turn.
+    fn may_choose_whole_paths(&self) -> bool {
+        matches!(self, Policy::Weighted(_) | Policy::SourceRoute(_) | Policy::SymmetricEcmp { .. })
+    }
+}
+
 impl Table {
     /// The shortest paths that the switch knows of at a time, and its ports on those to a host.
     #[inline]
@@ -352,27 +370,22 @@ impl Table {
     // Kept apart, so that the plain policies remain small enough to be inlined where packets are forwarded.
     #[inline(never)]
     fn choose<H>(&mut self, packet: &Packet<H>) -> u32 {
-        let Table { policy, node, known, only } = self;
-        if let Some(port) = only.to(packet.dst) {
-            return port;
+        let Table { policy, node, known, noted } = self;
+        if let Some(PortRange { first, count }) = noted.to(packet.dst) {
+            return if count == 1 { first } else { first + policy.nth(count, packet) };
         }
         let (routes, open) = Table::open(known, *node, packet.dst, packet.time);
+        if open.len() == 1 || !policy.may_choose_whole_paths() {
+            noted.note(packet.dst, open);
+        }
         if let &[port] = open {
-            only.note(packet.dst, port);
             return port;
         }
         let chosen = Table::chosen(policy, *node, packet, (&known[0].1, routes));
         if let Some(port) = chosen.filter(|port| open.contains(port)) {
             return port;
         }
-        let count = narrow::<u32>(open.len());
-        let nth = match policy {
-            Policy::Weighted(weighted) => Policy::Ecmp { salt: weighted.salt }.choose(count, packet),
-            policy => policy.choose(count, packet),
-        };
-        // A round-robin counter may exceed the number of ports that lead to this destination.
-        let nth = if nth < count { nth } else { nth % count };
-        open[nth as usize]
+        open[policy.nth(narrow::<u32>(open.len()), packet) as usize]
     }
 
     /// The port on the path that was chosen for the packet, or for its flow, as a whole, if one was and the switch
