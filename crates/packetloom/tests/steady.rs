@@ -232,6 +232,32 @@ fn so_do_rings_whose_hosts_take_time_for_messages() {
     holds_with_stages_left_out(RAILS, &own, NSCC, (2, 0.005));
 }
 
+/// Groups of ranks that carry out operations of their own side by side: stages are skipped in all of them at once.
+#[test]
+fn groups_side_by_side_take_as_long_with_stages_left_out() {
+    let topology = "kind = \"rail-optimised\"\nservers = 2\naccelerators = 8\nservers_per_rail_switch = 2\n\
+                    link = { rate = \"100Gbps\", delay = \"0.5us\" }\nscale_up = { rate = \"400Gbps\", delay = \"0.2us\" }";
+    let training = "arrivals = { kind = \"training\", tensor = 8, data = 2, layers = 2, forward = \"20us\", \
+                    activations = \"8MB\", gradients = \"1MB\" }";
+    for scheme in [DCQCN, NSCC] {
+        holds_with_stages_left_out(topology, training, scheme, (2, 0.005));
+    }
+    // Two jobs on one switch.
+    let rack = "kind = \"rack\"\nhosts = 16\nlink = { rate = \"100Gbps\", delay = \"1us\" }";
+    let job = |first: u32| {
+        let hosts: Vec<u32> = (first..first + 8).collect();
+        format!(
+            "arrivals = {{ kind = \"collective\", operation = \"all-reduce\", size = \"8MB\", ranks = 8, placement = {hosts:?} }}"
+        )
+    };
+    let jobs = format!("{}\n[[workload]]\n{}", job(0), job(8));
+    holds_with_stages_left_out(rack, &jobs, NSCC, (1, 0.005));
+    // Of different sizes, so that a round of the one takes longer than one of the other: nothing is skipped until that is over.
+    let [packets, steady] = both(rack, &jobs.replacen("8MB", "16MB", 1), NSCC, "");
+    let [exact, estimate] = [&packets, &steady].map(jobs_ended);
+    assert!(error(estimate, exact) < 0.005, "{estimate} s, not {exact}");
+}
+
 /// A job of one collective operation.
 fn collective(algorithm: &str, size: &str, more: &str) -> String {
     format!(

@@ -10,7 +10,7 @@ use crate::record::{Captured, QueueRecorder, Reordering, SentRecorder};
 use crate::spec::Values;
 use crate::units::Time;
 use crate::workload::Workload;
-use crate::workload::job::{Round, Span};
+use crate::workload::job::{Rounds, Span};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -151,10 +151,10 @@ pub trait AnyEngine: Send {
     /// Leaves out so many packets of a flow that its sender has not sent (see `Transport::shorten`).
     fn shorten(&mut self, src: HostId, flow: FlowId, packets: u32) -> bool;
 
-    /// The collective operation that all ranks of all jobs are in, if they are in one and nothing else goes on there.
-    fn round(&self) -> Option<Round>;
+    /// The collective operations that the ranks of all jobs are in, if each is in one and nothing else goes on there.
+    fn rounds(&self) -> Option<Rounds>;
 
-    /// Leaves out so many stages of that operation that no rank has begun.
+    /// Leaves out so many stages of each of those operations that no rank has begun.
     fn skip_stages(&mut self, stages: u32);
 
     /// Has all that faults have yet to do happen so much sooner; nothing does within that time.

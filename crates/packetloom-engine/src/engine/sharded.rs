@@ -20,7 +20,7 @@ use crate::record::{Captured, QueueRecorder, Reordering, Segment};
 use crate::spec::Values;
 use crate::units::Time;
 use crate::workload::Workload;
-use crate::workload::job::{Round, Span, Walker};
+use crate::workload::job::{Rounds, Span, Walker, rounds};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -250,10 +250,8 @@ impl<H: Copy + Default + std::fmt::Debug + Send + 'static, A: PortAgent<H>> AnyE
         self.shard_of(src).shorten(src, flow, packets)
     }
 
-    fn round(&self) -> Option<Round> {
-        let mut rounds = self.shards.iter().flat_map(Shard::ranks).map(Walker::round);
-        let first = rounds.next()??;
-        rounds.try_fold(first, |all, one| all.with(one?))
+    fn rounds(&self) -> Option<Rounds> {
+        rounds(self.shards.iter().flat_map(Shard::ranks).map(Walker::round))
     }
 
     fn skip_stages(&mut self, stages: u32) {

@@ -25,7 +25,7 @@ pub use disturbance::{Disturbances, Failure, RankFault, Then, disturb};
 pub use library::modelled::carry_out;
 pub use pattern::{Algorithm, Phase};
 pub use plan::{ANSWER, Costs, Exchange, Life, Located, MESSAGE, Operation, Part, Plan, Settings};
-pub use round::Round;
+pub use round::{Round, RoundKey, Rounds, rounds};
 pub use span::Span;
 pub use walker::{Told, Walker};
 pub use whole::Whole;

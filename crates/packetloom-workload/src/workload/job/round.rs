@@ -1,23 +1,29 @@
-//! A collective operation whose stages are alike.
+//! Collective operations whose stages are alike.
 
-/// How far ranks are with a collective operation, of which one stage is like the one before it.
+use std::collections::BTreeMap;
+
+/// Which collective operation: the job's source, in which repetition, and which exchange it is.
+pub type RoundKey = (u8, u32, u32);
+
+/// How far a rank is with a collective operation, of which one stage is like the one before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Round {
-    /// The job's source.
-    pub source: u8,
-    /// In which repetition.
-    pub iteration: u32,
-    /// Which exchange it is.
-    pub exchange: u32,
+    /// The operation.
+    pub key: RoundKey,
     /// In how many stages any of its lanes has yet to send, at least.
     pub left: u32,
 }
 
-impl Round {
-    /// Of these ranks and others together; nothing if they are in different operations.
-    pub fn with(self, other: Round) -> Option<Round> {
-        let Round { source, iteration, exchange, left } = other;
-        let is_same = (source, iteration, exchange) == (self.source, self.iteration, self.exchange);
-        is_same.then(|| Round { left: left.min(self.left), ..self })
+/// The operations that all ranks are in, each in one, and how many stages each has left where that is least.
+pub type Rounds = BTreeMap<RoundKey, u32>;
+
+/// Those of ranks; nothing if any of them is in none, or in several.
+pub fn rounds(ranks: impl Iterator<Item = Option<Round>>) -> Option<Rounds> {
+    let mut all = Rounds::new();
+    for round in ranks {
+        let Round { key, left } = round?;
+        let least = all.entry(key).or_insert(left);
+        *least = left.min(*least);
     }
+    (!all.is_empty()).then_some(all)
 }

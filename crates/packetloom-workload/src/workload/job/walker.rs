@@ -199,18 +199,22 @@ impl Walker {
         spans
     }
 
-    /// The collective operation that it is in, if its stages are alike and nothing else goes on here.
+    /// The collective operation that it is in, if its stages are alike and nothing else goes on here: what waits for its
+    /// stream does nothing meanwhile.
     pub fn round(&self) -> Option<Round> {
         let (&(iteration, exchange), progress) = self.collectives.first_key_value()?;
         // What is due of its messages goes on by the engine's clock, as packets do.
         let is_of_messages = |Reverse((_, due)): &Reverse<(Time, Due)>| {
             matches!(due, Due::Came(_) | Due::Arrived(_) | Due::Worked(..))
         };
-        let is_alone =
-            self.open.len() == 1 && self.collectives.len() == 1 && self.due.iter().all(is_of_messages);
+        let waiting =
+            self.streams.values().map(|stream| stream.waiting.len()).sum::<usize>() + self.unqueued.len();
+        let is_alone = self.open.len() == waiting + 1
+            && self.collectives.len() == 1
+            && self.due.iter().all(is_of_messages);
         let source = self.plan.settings.like.source;
         let left = progress.stages_left().filter(|_| is_alone)?;
-        Some(Round { source, iteration, exchange, left })
+        Some(Round { key: (source, iteration, exchange), left })
     }
 
     /// Leaves out so many stages of that operation: no more than are left.

@@ -19,8 +19,8 @@
 //! how much is left (pFabric, Homa), or where packets carry the flow's length (Ultra Ethernet). Such a transport's name
 //! is in the refusal (`fidelity.rs`).
 //!
-//! A whole group of flows is the network here: all flows must stand still, and the next arrival, end or change by a
-//! fault anywhere bounds T. Where only some flows are disturbed at a time, a group for each set of flows that share links would skip
+//! The whole network has one clock: all flows must stand still, and the next arrival, end or change by a fault anywhere
+//! bounds T. Where only some flows are disturbed at a time, a clock for each set of flows that share links would skip
 //! more.
 //!
 //! # Two kinds
@@ -32,7 +32,8 @@
 //!   kind. What is remembered is a stage: if all ranks have taken two stages after each other equally long, the next
 //!   ones take as long again. The operation gets shorter by n stages, and the messages of those are copies of the
 //!   last one that each rank has begun. That one is simulated to its end; its nth copy is as much later as n stages
-//!   take. No transport has to say anything for that. Where one stage in n passes a NIC (rail rings), rounds of n stages
+//!   take. No transport has to say anything for that. Operations of several groups of ranks are skipped together, if a
+//!   stage takes all of them equally long. Where one stage in n passes a NIC (rail rings), rounds of n stages
 //!   are compared and copied instead.
 //!
 //! A memory for each message, by its path, size and what it shares links with, was the other way. It would hold for

@@ -8,7 +8,7 @@ use crate::measure::Collector;
 use crate::narrow::{narrow, saturated};
 use crate::topology::Topology;
 use crate::units::Time;
-use crate::workload::job::{Exchange, Job, Operation, Part, Plan};
+use crate::workload::job::{Exchange, Job, Operation, Part, Plan, RoundKey as Key, Rounds};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -19,14 +19,21 @@ const LEFT: u32 = 2;
 /// How many rounds in a row are compared. A round is as many stages as times repeat after.
 const WATCHED: usize = 2;
 
-/// Where an operation is: source, repetition, exchange.
-type Key = (u8, u32, u32);
+/// Where ranks are in several operations, or in none, how often within a round it is looked whether that is over.
+const LOOKS: u64 = 8;
 
 /// Watches stages, and skips those that are like them.
 pub struct Stages {
     rung: SteadyRung,
     jobs: Vec<(u8, Arc<Plan>)>,
-    current: Option<Current>,
+    /// Of each group of ranks the operation that began last.
+    current: BTreeMap<Key, Current>,
+    /// In how many of these all ranks have begun as many rounds as are compared, and any stage.
+    ready: usize,
+    begun: usize,
+    next_at: Time,
+    /// When ports were looked at, and what had gone through them.
+    first: Option<(Time, Vec<PortCounters>)>,
     /// How many stages of each operation were skipped.
     skipped: BTreeMap<Key, u32>,
     /// Messages that are under way.
@@ -35,9 +42,8 @@ pub struct Stages {
     held: Option<(Time, u32)>,
 }
 
-/// The operation that began last.
+/// An operation of which messages are under way, or were last.
 struct Current {
-    key: Key,
     operation: Arc<Operation>,
     /// How many stages a round has.
     round: usize,
@@ -46,11 +52,16 @@ struct Current {
     /// How many of these have begun as many rounds as are compared, and how many any stage.
     ready: usize,
     begun: usize,
-    next_at: Time,
     /// By which part of it a round would have changed in what was left out, had it gone on changing as those watched.
     owed: f64,
-    /// When ports were looked at, and what had gone through them.
-    first: Option<(Time, Vec<PortCounters>)>,
+}
+
+/// A round of all operations, and of each by which part of it the last one took longer.
+struct Pace {
+    takes: Time,
+    drifts: Vec<f64>,
+    /// How many stages a round has.
+    stages: u32,
 }
 
 /// A rank in a lane.
@@ -86,7 +97,18 @@ struct Again {
 impl Stages {
     pub fn new(rung: SteadyRung, jobs: &[Job]) -> Stages {
         let jobs = jobs.iter().map(|job| (job.source, Arc::clone(&job.plan))).collect();
-        Stages { rung, jobs, current: None, skipped: BTreeMap::new(), messages: BTreeMap::new(), held: None }
+        Stages {
+            rung,
+            jobs,
+            current: BTreeMap::new(),
+            ready: 0,
+            begun: 0,
+            next_at: Time::ZERO,
+            first: None,
+            skipped: BTreeMap::new(),
+            messages: BTreeMap::new(),
+            held: None,
+        }
     }
 
     /// Which operation a flow belongs to, and its number there.
@@ -162,92 +184,162 @@ impl Stages {
         if !is_alike(&part, &operation) {
             return original;
         }
-        let is_later = self.current.as_ref().is_none_or(|current| current.key < key);
-        let current = if is_later {
-            self.current.insert(Current::new(key, operation))
-        } else {
-            match &mut self.current {
-                Some(current) if current.key == key => current,
-                _ => return original,
-            }
-        };
+        if !self.current.contains_key(&key) && !self.begin(key, operation) {
+            return original;
+        }
+        let Some(current) = self.current.get_mut(&key) else { return original };
         let track = &mut current.tracks[(part.lane * current.operation.ranks + part.from) as usize];
         track.begin(flow.id, flow.start);
-        current.begun += usize::from(track.known == 1);
-        current.ready += usize::from(track.known == track.starts.len());
+        if track.known == 1 {
+            current.begun += 1;
+            self.begun += usize::from(current.has_begun());
+        } else if track.known == track.starts.len() {
+            current.ready += 1;
+            self.ready += usize::from(current.is_ready());
+        }
         original
+    }
+
+    /// An operation begins, in place of the last one of its group; false if that was a later one.
+    fn begin(&mut self, key: Key, operation: Arc<Operation>) -> bool {
+        let is_of_group = |(other, current): (&Key, &Current)| {
+            (other.0 == key.0 && current.operation.group == operation.group).then_some(*other)
+        };
+        let last = self.current.iter().find_map(is_of_group);
+        if last.is_some_and(|last| last > key) {
+            return false;
+        }
+        last.map(|last| self.current.remove(&last));
+        self.current.insert(key, Current::new(operation));
+        self.count();
+        (self.next_at, self.first) = (Time::ZERO, None);
+        true
+    }
+
+    fn count(&mut self) {
+        self.ready = self.current.values().filter(|current| current.is_ready()).count();
+        self.begun = self.current.values().filter(|current| current.has_begun()).count();
     }
 
     /// Whether it is time to look.
     #[inline]
     pub fn is_due(&mut self, now: Time) -> bool {
-        let Some(current) = &self.current else { return false };
-        let tracks = current.tracks.len();
-        now >= current.next_at
-            && (current.ready == tracks || current.begun == tracks && current.first.is_none())
+        now >= self.next_at && (self.ready > 0 || self.begun > 0 && self.has_begun() && self.first.is_none())
+    }
+
+    /// Whether all ranks of all operations have begun a stage.
+    fn has_begun(&self) -> bool {
+        self.begun == self.current.len()
     }
 
     /// What was watched so far says nothing of what comes.
     pub fn start_anew(&mut self) {
         self.held = Some((Time::ZERO, 0));
-        if let Some(current) = &mut self.current {
-            (current.ready, current.begun, current.first) = (0, 0, None);
+        self.first = None;
+        for current in self.current.values_mut() {
+            (current.ready, current.begun) = (0, 0);
             current.tracks.iter_mut().for_each(|track| track.known = 0);
         }
+        self.count();
     }
 
     /// Skips rounds, if those that all ranks have begun are alike.
     pub fn look(&mut self, stand: &mut Stand<'_>, jumps: &mut Jumps) {
         let now = stand.engine.now();
-        let Some(current) = &mut self.current else { return };
-        if current.first.is_none() {
-            current.first = Some((now, stand.counters()));
-        }
-        if current.ready < current.tracks.len() {
+        if self.current.len() > 1 && !self.drop_what_is_over(stand) {
+            self.next_at = now + Time(self.longest_round().as_ps() / LOOKS);
             return;
         }
-        let Some((takes, drift)) = current.round_takes(now, self.rung) else {
-            current.next_at = now + current.mean_round();
+        if self.first.is_none() && self.has_begun() {
+            self.first = Some((now, stand.counters()));
+        }
+        if self.ready < self.current.len() {
+            return;
+        }
+        let Some(Pace { takes, drifts, stages: in_a_round }) = self.pace(now) else {
+            self.next_at = now + self.longest_round();
             return;
         };
-        current.next_at = now + takes;
-        let (key, tracks) = (current.key, current.tracks.len() as u64);
-        let in_a_round = narrow::<u32>(current.round);
-        let stays = current.stays(drift, self.rung);
-        let round =
-            stand.engine.round().filter(|round| (round.source, round.iteration, round.exchange) == key);
-        let Some(round) = round.filter(|_| self.is_alone(key, stand)) else { return };
+        self.next_at = now + takes;
+        let stays = self.current.values().zip(&drifts).map(|(one, drift)| one.stays(*drift, self.rung)).min();
+        let is_known = |rounds: &Rounds| rounds.keys().eq(self.current.keys());
+        let Some(rounds) = stand.engine.rounds().filter(is_known).filter(|_| self.are_alone(stand)) else {
+            return;
+        };
+        if self.first.as_ref().is_none_or(|(at, _)| now.since(*at) < takes) {
+            return;
+        }
         // Messages that are under way end, too, before the run does.
         let time = stand.until_next(now).since(takes.times(2));
         let held = self.held_by(takes);
         let trusted = held.map_or(self.rung.stretch, |(_, times)| 2_u64.saturating_pow(times));
+        let left = rounds.values().copied().min().unwrap_or(0);
         let most = [
-            u64::from(round.left.saturating_sub(LEFT) / in_a_round),
+            u64::from(left.saturating_sub(LEFT) / in_a_round),
             WATCHED as u64 * trusted.min(self.rung.stretch),
             time.as_ps() / takes.as_ps().max(1),
-            stays,
+            stays.unwrap_or(0),
         ];
         let times = narrow::<u32>(most.into_iter().min().unwrap_or(0));
         if (times as usize) < WATCHED {
             return;
         }
-        self.current.iter_mut().for_each(|current| current.owed += drift * f64::from(times));
         self.held = held;
         let stages = times * in_a_round;
         stand.engine.skip_stages(stages);
-        stand.workload.note_skipped(key.0, u64::from(stages) * tracks);
+        for ((key, current), drift) in self.current.iter_mut().zip(drifts) {
+            current.owed += drift * f64::from(times);
+            stand.workload.note_skipped(key.0, u64::from(stages) * current.tracks.len() as u64);
+        }
         let time = takes.times(times.into());
         stand.bring_forward(time);
         self.repeat_last_round(Again { times, stages: in_a_round, takes }, stand);
-        *self.skipped.entry(key).or_default() += stages;
+        for key in self.current.keys() {
+            *self.skipped.entry(*key).or_default() += stages;
+        }
         self.jump(now, time, stand, jumps);
+    }
+
+    /// Forgets operations that no rank is in any more; false if any rank is in none, or in several.
+    fn drop_what_is_over(&mut self, stand: &Stand<'_>) -> bool {
+        let Some(rounds) = stand.engine.rounds() else { return false };
+        let before = self.current.len();
+        self.current.retain(|key, _| rounds.contains_key(key));
+        if self.current.len() < before {
+            self.first = None;
+            self.count();
+        }
+        true
+    }
+
+    /// The longest of the mean rounds that are known.
+    fn longest_round(&self) -> Time {
+        let known = self.current.values().filter(|current| current.is_ready());
+        known.map(Current::mean_round).max().unwrap_or_default()
+    }
+
+    /// What a round of all operations takes, if they are alike in that.
+    fn pace(&self, now: Time) -> Option<Pace> {
+        let paces: Option<Vec<(Time, f64)>> =
+            self.current.values().map(|current| current.round_takes(now, self.rung)).collect();
+        let paces = paces?;
+        let stages = self.current.values().next()?.round;
+        let count = paces.len() as u64;
+        let takes = Time(paces.iter().map(|(takes, _)| takes.as_ps()).sum::<u64>() / count);
+        let is_near = |one: Time| {
+            one.as_ps().abs_diff(takes.as_ps()) as f64 <= self.rung.together() * takes.as_ps() as f64
+        };
+        let are_alike = paces.iter().all(|(takes, _)| is_near(*takes))
+            && self.current.values().all(|current| current.round == stages);
+        let drifts = paces.into_iter().map(|(_, drift)| drift).collect();
+        are_alike.then_some(Pace { takes, drifts, stages: narrow::<u32>(stages) })
     }
 
     /// What ranks did last happens again.
     fn repeat_last_round(&mut self, again: Again, stand: &mut Stand<'_>) {
-        let Stages { current: Some(current), messages, .. } = self else { return };
+        let Stages { current, messages, .. } = self;
         let mut over = Vec::new();
-        for flow in current.tracks.iter().flat_map(|track| &track.messages) {
+        for flow in current.values().flat_map(|one| &one.tracks).flat_map(|track| &track.messages) {
             match messages.get_mut(flow) {
                 Some(message) => message.again = Some(again),
                 None => over.push(*flow),
@@ -269,19 +361,21 @@ impl Stages {
     }
 
     fn jump(&mut self, now: Time, time: Time, stand: &mut Stand<'_>, jumps: &mut Jumps) {
-        let Some(current) = &mut self.current else { return };
         let ports = stand.counters();
-        if let Some((at, before)) = current.first.replace((now, ports.clone())) {
+        if let Some((at, before)) = self.first.replace((now, ports.clone())) {
             jumps.add(now, time, (&before, &ports), now - at);
         }
-        // The last start is the first of those to come.
-        current.ready = 0;
-        current.tracks.iter_mut().for_each(|track| track.known = 1);
+        for current in self.current.values_mut() {
+            // The last start is the first of those to come.
+            current.ready = 0;
+            current.tracks.iter_mut().for_each(|track| track.known = 1);
+        }
+        self.count();
     }
 
-    /// Whether nothing is under way but messages of an operation.
-    fn is_alone(&self, key: Key, stand: &Stand<'_>) -> bool {
-        let is_of = |flow| self.locate(flow).is_some_and(|(other, ..)| other == key);
+    /// Whether nothing is under way but messages of these operations.
+    fn are_alone(&self, stand: &Stand<'_>) -> bool {
+        let is_of = |flow| self.locate(flow).is_some_and(|(key, ..)| self.current.contains_key(&key));
         stand.engine.statuses().iter().all(|status| is_of(status.flow))
     }
 
@@ -332,23 +426,23 @@ impl Track {
 }
 
 impl Current {
-    fn new(key: Key, operation: Arc<Operation>) -> Current {
+    fn new(operation: Arc<Operation>) -> Current {
         let every = |lane| operation.pattern(lane).alike().map_or(1, |alike| alike.every as usize);
         let round = (0..operation.lanes).map(every).max().unwrap_or(1);
         let track =
             Track { starts: vec![Time::ZERO; WATCHED * round + 1], known: 0, messages: vec![0; round] };
         let tracks = vec![track; (operation.lanes * operation.ranks) as usize];
-        Current {
-            key,
-            operation,
-            round,
-            tracks,
-            ready: 0,
-            begun: 0,
-            next_at: Time::ZERO,
-            owed: 0.0,
-            first: None,
-        }
+        Current { operation, round, tracks, ready: 0, begun: 0, owed: 0.0 }
+    }
+
+    /// Whether all ranks have begun as many rounds as are compared.
+    fn is_ready(&self) -> bool {
+        self.ready == self.tracks.len()
+    }
+
+    /// Whether all ranks have begun a stage.
+    fn has_begun(&self) -> bool {
+        self.begun == self.tracks.len()
     }
 
     /// What the last rounds took on the mean.
