@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, overload
 
 import numpy as np
@@ -20,7 +21,29 @@ def percentiles(values: NDArray[np.float64]) -> dict[str, float]:
     """Those of `PERCENTILES` by their names, of values without NaN; none of no values."""
     if not values.size:
         return {}
-    return dict(zip(PERCENTILES, np.quantile(values, list(PERCENTILES.values())).tolist(), strict=True))
+    return dict(zip(PERCENTILES, quantiles(values, list(PERCENTILES.values())).tolist(), strict=True))
+
+
+def quantiles(
+    values: NDArray[np.float64], shares: Sequence[float] | NDArray[np.float64], axis: int | None = None
+) -> NDArray[np.float64]:
+    """The values that these shares do not exceed, NaN left out, along an axis or of all; NaN of no values."""
+    if not values.size:
+        return np.full(len(shares), math.nan)
+    found: NDArray[np.float64] = np.nanquantile(values, shares, axis=axis)
+    return found
+
+
+@overload
+def quantile(values: pl.Expr, share: float) -> pl.Expr: ...
+@overload
+def quantile(values: NDArray[np.number] | pl.Series, share: float) -> float: ...
+def quantile(values: NDArray[np.number] | pl.Series | pl.Expr, share: float) -> float | pl.Expr:
+    """The value that this share does not exceed; NaN of no values. Of an array, NaN is left out: what did not end."""
+    if isinstance(values, np.ndarray):
+        return float(np.nanquantile(values, share)) if values.size else math.nan
+    found = values.quantile(share, "linear")
+    return math.nan if found is None else found
 
 
 @overload
@@ -28,8 +51,5 @@ def p99(values: pl.Expr) -> pl.Expr: ...
 @overload
 def p99(values: NDArray[np.number] | pl.Series) -> float: ...
 def p99(values: NDArray[np.number] | pl.Series | pl.Expr) -> float | pl.Expr:
-    """The 99th percentile; NaN of no values. Of an array, NaN is left out: what did not finish."""
-    if isinstance(values, np.ndarray):
-        return float(np.nanquantile(values, P99)) if values.size else math.nan
-    found = values.quantile(P99, "linear")
-    return math.nan if found is None else found
+    """The 99th percentile, as `quantile` has it."""
+    return quantile(values, P99)

@@ -10,7 +10,7 @@ import polars as pl
 
 from packetloom.common.confidence import half_interval
 from packetloom.common.fairness import jain
-from packetloom.common.percentiles import PERCENTILES
+from packetloom.common.percentiles import PERCENTILES, quantile
 from packetloom.fabric_bench.cases import Case
 
 UPLINKS = ("leaf to spine", "leaf to aggregation", "rail to spine")
@@ -109,7 +109,7 @@ def brought_together(rows: pl.DataFrame, keys: Sequence[str], lead: str, spread:
 def _spread(lead: str, one: str) -> pl.Expr:
     column = pl.col(lead)
     if one in PERCENTILES:
-        return column.quantile(PERCENTILES[one], "linear")
+        return quantile(column, PERCENTILES[one])
     found: pl.Expr = getattr(column, one)()
     return found
 

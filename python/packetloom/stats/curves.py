@@ -12,7 +12,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from packetloom.common import arguments
-from packetloom.common.percentiles import p99, percentiles
+from packetloom.common.percentiles import p99, percentiles, quantiles
 from packetloom.common.quantities import axis_text
 from packetloom.errors import PacketloomError
 from packetloom.stats.collectives import bus_gbps, operations_of
@@ -119,7 +119,7 @@ def slowdown_by_size(results: SomeResults, points: int = 20) -> pl.DataFrame:
         sizes = [frame["size_bytes"].to_numpy() for _, frame in here]
         if not sum(map(len, sizes)):
             continue
-        edges = np.unique(np.quantile(np.concatenate(sizes).astype(float), np.linspace(0, 1, points + 1)))
+        edges = np.unique(quantiles(np.concatenate(sizes).astype(float), np.linspace(0, 1, points + 1)))
         for label in dict.fromkeys(label for label, _ in here):
             of_seeds = [frame for name, frame in here if name == label and frame.height]
             rows = [row for seed, frame in enumerate(of_seeds) for row in _by_size(seed, frame, edges)]
@@ -171,7 +171,7 @@ def distribution(results: SomeResults, column: str) -> pl.DataFrame:
 
 def cdf(label: str, load: float | None, column: str, values: NDArray[np.float64]) -> pl.DataFrame:
     """Quantiles of some values: label, load, the column, fraction; closer to each other in the tail."""
-    columns = {"label": label, "load": load, column: np.quantile(values, FRACTIONS), "fraction": FRACTIONS}
+    columns = {"label": label, "load": load, column: quantiles(values, FRACTIONS), "fraction": FRACTIONS}
     return pl.DataFrame(columns, schema_overrides={"load": pl.Float64})
 
 

@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from packetloom.common.percentiles import p99, quantile
 from packetloom.stats.curves import SomeResults, as_list, renaming
 from packetloom.stats.summary import polars_frame
 
@@ -55,7 +56,7 @@ def _of(table: pl.DataFrame) -> tuple[float, ...]:
         counted.height - len(latency),
         *_mean_and_percentiles(ttft),
         *_mean_and_percentiles(gaps),
-        _percentile(longest, 99),
+        p99(longest),
         _mean(latency),
         *(network_share(counted, name) for name in ("ttft", "tbt_mean", "latency")),
     )
@@ -70,7 +71,7 @@ def network_share(table: pl.DataFrame, name: str) -> float:
 
 def percentile_of(table: pl.DataFrame, column: str, percent: float) -> float:
     """A percentile of the requests that count; NaN if there are none."""
-    return _percentile(_known(table.filter("measured"), column), percent)
+    return quantile(_known(table.filter("measured"), column), percent / 100)
 
 
 def _known(table: pl.DataFrame, column: str) -> NDArray[np.float64]:
@@ -81,9 +82,5 @@ def _mean(values: NDArray[np.float64]) -> float:
     return float(values.mean()) if len(values) else math.nan
 
 
-def _percentile(values: NDArray[np.float64], percent: float) -> float:
-    return float(np.percentile(values, percent)) if len(values) else math.nan
-
-
 def _mean_and_percentiles(values: NDArray[np.float64]) -> Sequence[float]:
-    return _mean(values), *(_percentile(values, percent) for percent in PERCENTILES)
+    return _mean(values), *(quantile(values, percent / 100) for percent in PERCENTILES)

@@ -14,7 +14,7 @@ from packetloom.tuning.loop import Point
 from packetloom.tuning.sampler import Importance
 from packetloom.tuning.space import Sample, Settings
 
-Verdict = Literal["better", "worse", "alike"]
+Judgement = Literal["better", "worse", "alike"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ class Judged:
     tuned: float
     comparison: Comparison
     """How much more the best point has: a ratio, or a difference where a value is not above 0."""
-    verdict: Verdict
+    verdict: Judgement
     """`alike`: not beyond chance, corrected for the number of loads, or by no more than `run.alike` (1 %)."""
 
 
@@ -110,7 +110,7 @@ def corrected(found: Sequence[Importance]) -> tuple[KeyImportance, ...]:
     )
 
 
-def _verdict(goal: Goal, found: Comparison, own: float, alike: float) -> Verdict:
+def _verdict(goal: Goal, found: Comparison, own: float, alike: float) -> Judgement:
     change = found.value - 1 if found.is_ratio else found.value
     negligible = alike if found.is_ratio else alike * abs(own)
     if not found.is_told or abs(change) <= negligible:

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from packetloom.common.percentiles import quantiles
 from packetloom.errors import PacketloomError
 from packetloom.tuning.ranges import Choices, Dimension, Range
 
@@ -89,7 +90,7 @@ class Sampler:
         shuffled = np.array(
             [self._raw([one.params for one in done], random.permutation(values)) for _ in range(SHUFFLES)]
         )
-        low, high = np.quantile(resampled, [0.025, 0.975], axis=0)
+        low, high = quantiles(resampled, [0.025, 0.975], axis=0)
         p = (1 + (shuffled >= found).sum(axis=0)) / (SHUFFLES + 1)
         told = [
             Importance(one.key, float(share), float(below), float(above), float(chance))

@@ -17,6 +17,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from packetloom.common.columns import numbers_of
+from packetloom.common.percentiles import quantile
 from packetloom.common.suggest import meant
 from packetloom.errors import PacketloomError
 from packetloom.store.case_rows import CaseRow, TableName
@@ -57,7 +58,7 @@ class Statistic:
             return None
         percentile = PERCENTILE.fullmatch(self.statistic)
         if percentile:
-            return float(np.quantile(values, float(percentile[1]) / 100))
+            return quantile(values, float(percentile[1]) / 100)
         return float(NAMED[self.statistic](values))
 
     def _values(self, results: Results, row: CaseRow) -> NDArray[np.float64] | None:

@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from packetloom.common.percentiles import quantiles
 from packetloom.pages.panels import Curve, Panel
 from packetloom.reproduce import PaperFigure
 from packetloom.reproduce.balance import measure
@@ -74,7 +75,7 @@ def _distribution(
 ) -> Panel:
     shares = np.linspace(0, 1, POINTS)
     curves = [
-        _line(scheme, place, (np.nanquantile(values, shares) / unit).tolist(), shares.tolist())
+        _line(scheme, place, (quantiles(values, shares) / unit).tolist(), shares.tolist())
         for place, (scheme, values) in enumerate(_pooled(results, column, which).items())
     ]
     return Panel(title, x_title, "share of flows", curves, log_x=which is not None)
@@ -84,7 +85,7 @@ def _tail(results: Results, title: str) -> Panel:
     """The share of flows that are slower than that."""
     over = np.geomspace(1, 1e-3, POINTS)
     curves = [
-        _line(scheme, place, np.nanquantile(values, 1 - over).tolist(), over.tolist())
+        _line(scheme, place, quantiles(values, 1 - over).tolist(), over.tolist())
         for place, (scheme, values) in enumerate(_pooled(results, "slowdown").items())
     ]
     return Panel(title, "slowdown", "share of flows that are slower", curves, log_x=True, log_y=True)

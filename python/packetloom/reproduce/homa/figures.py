@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
+from packetloom.common.percentiles import quantiles
 from packetloom.pages.panels import Curve, Panel
 from packetloom.reproduce import PaperFigure
 from packetloom.reproduce.homa import measure
@@ -41,7 +42,7 @@ def tails(runs: Runs) -> list[Panel]:
     for place, (row, flows) in enumerate(per_case(runs["others"], ("size_bytes", "slowdown"))):
         if row.seed == 1:
             small = flows.filter(pl.col("size_bytes") < SMALL_BYTES)["slowdown"].drop_nans()
-            values = [float(small.quantile(share) or 0.0) for share in shares]
+            values = quantiles(small.to_numpy(), shares).tolist()
             curves.append(Curve(row.label, style_at(place), values, shares, points=False))
     return [Panel("messages up to 1460 B, W4 at 0.8", "slowdown", "share of messages", curves, log_x=True)]
 
@@ -64,7 +65,7 @@ def levels(runs: Runs) -> list[Panel]:
         if row.seed == 1:
             shares = [0.5 + 0.5 * nth / (POINTS - 1) for nth in range(POINTS)]
             slowdown = flows["slowdown"].drop_nans()
-            values = [float(slowdown.quantile(share) or 0.0) for share in shares]
+            values = quantiles(slowdown.to_numpy(), shares).tolist()
             curves.append(Curve(row.label, style_at(place), values, shares, points=False))
     return [Panel("W1 at 0.8", "slowdown", "share of messages", curves, log_x=True)]
 

@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from packetloom.common.percentiles import quantiles
 from packetloom.pages.panels import Curve, HeatMap, Panel, Stack
 from packetloom.reproduce import PaperFigure
 from packetloom.reproduce.measure import PerSeed, Runs, interval_of
@@ -160,7 +161,7 @@ def _distribution(label: str, look: Style, values: pl.Series) -> Curve:
 def _quantiles(values: pl.Series, shares: NDArray[np.float64]) -> list[float]:
     finite = values.drop_nulls().to_numpy().astype(float)
     finite = finite[np.isfinite(finite)]
-    return np.quantile(finite, shares).tolist() if finite.size else [0.0] * len(shares)
+    return quantiles(finite, shares).tolist() if finite.size else [0.0] * len(shares)
 
 
 def _per_host(chosen: pl.Series, hosts: int) -> Stack:

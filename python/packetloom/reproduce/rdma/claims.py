@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 
 from packetloom.common.fairness import jain
-from packetloom.common.percentiles import p99
+from packetloom.common.percentiles import p99, quantile
 from packetloom.reproduce.claims import Claim, Measured
 from packetloom.reproduce.measure import (
     NO_LIMIT,
@@ -153,7 +153,7 @@ def short_tail(runs: Runs) -> Iterator[Measured]:
     short = pl.col("size_bytes") <= SHORT_BYTES
 
     def tail(flows: pl.DataFrame) -> float:
-        return float(np.nanquantile(flows.filter(short)["slowdown"].to_numpy(), 0.95))
+        return quantile(flows.filter(short)["slowdown"].to_numpy(), 0.95)
 
     tails = by_label(of_flows(runs["web-search"], ("size_bytes", "slowdown"), tail))
     yield ratio(tails[DCQCN], tails[HPCC], DCQCN).measured("p95, DCQCN / HPCC", (3.0, NO_LIMIT))

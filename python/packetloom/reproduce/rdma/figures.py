@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 
 from packetloom.common.fairness import jain
+from packetloom.common.percentiles import quantiles
 from packetloom.pages.panels import Curve, Panel
 from packetloom.reproduce import PaperFigure
 from packetloom.reproduce.measure import PerSeed, Runs, axis_number, interval_of
@@ -67,9 +68,7 @@ def short_flows(runs: Runs) -> list[Panel]:
         pooled[row.label].append(short["slowdown"].to_numpy())
     shares = np.linspace(0, 1, POINTS)
     curves = [
-        Curve(
-            label, looks[label], np.nanquantile(np.concatenate(parts), shares).tolist(), shares.tolist(), points=False
-        )
+        Curve(label, looks[label], quantiles(np.concatenate(parts), shares).tolist(), shares.tolist(), points=False)
         for label, parts in pooled.items()
     ]
     return [Panel("flows up to 3 KB, web search at load 0.5", "slowdown", "share of flows", curves, log_x=True)]

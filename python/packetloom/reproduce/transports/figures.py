@@ -7,6 +7,7 @@ from collections import defaultdict
 import numpy as np
 import polars as pl
 
+from packetloom.common.percentiles import quantiles
 from packetloom.pages.panels import Curve, Panel
 from packetloom.reproduce import PaperFigure
 from packetloom.reproduce.measure import Runs, axis_number, per_case
@@ -44,7 +45,7 @@ def short_flows(runs: Runs) -> list[Panel]:
         Curve(
             scheme,
             LOOKS[scheme],
-            (np.nanquantile(np.concatenate(pooled[scheme]), shares) / 1e3).tolist(),
+            (quantiles(np.concatenate(pooled[scheme]), shares) / 1e3).tolist(),
             (100 * (1 - shares)).tolist(),
             points=False,
         )

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-import numpy as np
 import polars as pl
 
-from packetloom.common.percentiles import PERCENTILES
+from packetloom.common.percentiles import PERCENTILES, quantile
 from packetloom.reproduce.claims import Claim, Measured, NotComparable
 from packetloom.reproduce.measure import (
     NO_LIMIT,
@@ -90,7 +89,7 @@ def _pooled_tails(results: Results, most_bytes: int) -> dict[str, float]:
     fewest = min(len(one) for one in together.values())
     if fewest < ENOUGH:
         raise NotComparable(f"{fewest} flows up to {most_bytes / 1e3:g} KB are too few for p99.9: run more seeds")
-    return {scheme: float(np.nanquantile(one, PERCENTILES["p99.9"])) for scheme, one in together.items()}
+    return {scheme: quantile(one, PERCENTILES["p99.9"]) for scheme, one in together.items()}
 
 
 def burst(runs: Runs) -> Sequence[Measured]:

@@ -10,6 +10,7 @@ from typing import Any
 
 import polars as pl
 
+from packetloom.common.percentiles import quantile
 from packetloom.errors import PacketloomError
 from packetloom.validate.comparison import Row
 from packetloom.validate.draws import Draws
@@ -72,7 +73,7 @@ def fct_statistics(fct_us: pl.Expr) -> dict[str, Statistic]:
         **{
             f"fct_p{percent}": Statistic(
                 f"p{percent} of the FCT in us",
-                fct_us.quantile(percent / 100, "linear"),
+                quantile(fct_us, percent / 100),
                 MEAN_WITHIN if percent == 50 else P99_WITHIN,
             )
             for percent in (50, 90, 99)

@@ -7,6 +7,7 @@ from typing import Any
 
 import polars as pl
 
+from packetloom.common.percentiles import quantile
 from packetloom.store.results import Results
 from packetloom.validate.comparison import Check, Row
 from packetloom.validate.peers.agreement import (
@@ -32,7 +33,7 @@ STATISTICS = fct_statistics(FCT_US) | {
     **{
         f"goodput_p{percent}": Statistic(
             f"p{percent} of the goodput in %",
-            GOODPUT_PERCENT.quantile(percent / 100, "linear"),
+            quantile(GOODPUT_PERCENT, percent / 100),
             MEAN_WITHIN if percent == 50 else P99_WITHIN,
         )
         for percent in (1, 10, 50, 90)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from packetloom.common.percentiles import quantiles
 from packetloom.scenario.plan import Component, Scenario
 from packetloom.store.results import Results
 from packetloom.validate.comparison import Check, Row
@@ -192,7 +193,7 @@ def saw(samples: pl.DataFrame, from_ns: float, swing: float) -> tuple[float, flo
     samples = samples.filter(pl.col("time_ns") >= from_ns)
     queue = samples["queue_bytes"].to_numpy() / PACKET_BYTES
     times = samples["time_ns"].to_numpy() / 1e3
-    middle = float(np.quantile(queue, [0.1, 0.9]).mean())
+    middle = float(quantiles(queue, [0.1, 0.9]).mean())
     # A tooth begins as the queue comes from well below the middle to well above it.
     starts: list[int] = []
     is_low = False
