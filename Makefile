@@ -15,7 +15,7 @@ help:
 	@echo "make test       is this build right on this machine? Pins of every component, exact references, the commands"
 	@echo "make check      what CI runs: lint, all tests but the long ones"
 	@echo "make test-ray   campaigns on a Ray cluster of two nodes; installs Ray"
-	@echo "make lint       formatting, clippy, ruff, mypy, prose of the documents, workflows, citation"
+	@echo "make lint       formatting, clippy, ruff, mypy, who may import whom, prose, workflows, citation"
 	@echo "make format     format all sources"
 	@echo "make fast       a profile-guided build instead of the plain one: a little faster, minutes to make"
 	@echo "make bench      speed and memory"
@@ -84,6 +84,7 @@ lint: .venv/.dev-tools .venv/.installed
 	$(BIN)/ruff check python tests docs
 	$(BIN)/mypy
 	$(BIN)/python docs/style.py
+	$(BIN)/pytest --quiet tests/python/test_rooms.py tests/python/test_crate_rooms.py tests/python/test_one_of_each.py
 	$(BIN)/check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml
 	$(BIN)/check-jsonschema --builtin-schema vendor.citation-file-format CITATION.cff
 
