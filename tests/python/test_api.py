@@ -3,6 +3,7 @@
 import doctest
 import gc
 import importlib
+import inspect
 import tomllib
 from collections.abc import Callable
 from pathlib import Path
@@ -54,6 +55,14 @@ def test_its_example_runs(name: str, scenario: Path, finished: Path, tmp_path: P
     assert found.examples
     said: list[str] = []
     assert doctest.DocTestRunner(verbose=False).run(found, out=said.append).failed == 0, "".join(said)
+
+
+def test_a_functions_text_names_what_it_raises() -> None:
+    """Of errors and warnings a reader learns from the text, not from a traceback."""
+    errors = [name for name in packetloom.__all__ if name.endswith("Error")]
+    functions = [name for name in packetloom.__all__ if inspect.isfunction(getattr(packetloom, name))]
+    silent = [name for name in functions if not any(error in getattr(packetloom, name).__doc__ for error in errors)]
+    assert silent == []
 
 
 def test_a_table_or_column_that_there_is_not_is_named_with_the_nearest(finished: Path) -> None:

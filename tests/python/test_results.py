@@ -67,7 +67,7 @@ def test_every_column_is_in_the_documentation(scenario: Path, tmp_path: Path) ->
 def test_a_tables_columns_are_explained(capsys: pytest.CaptureFixture[str]) -> None:
     print_explanation("flows.parquet")
     assert "fct / best_fct, also called normalised FCT" in capsys.readouterr().out
-    with pytest.raises(PacketloomError, match=r"there is no table 'flow\.parquet' in results; did you mean 'flows'"):
+    with pytest.raises(PacketloomError, match=r"no table 'flow\.parquet' in results; did you mean 'flows\.parquet'"):
         print_explanation("flow.parquet")
     with pytest.raises(PacketloomError, match=r"no table 'flows\.parqet'; did you mean 'flows\.parquet'"):
         print_explanation("flows.parqet")

@@ -41,6 +41,9 @@ def run(
     if one is violated. Finished cases that another build of packetloom computed are computed again, unless
     `keep_older`. What `packetloom check` warns of is a `ScenarioWarning`.
 
+    A mistake in the scenario raises `ScenarioError` with its key, one in an argument `ArgumentError`, and anything else
+    that a user can correct `PacketloomError`; each says what to write.
+
     Examples:
         >>> results = packetloom.run(scenario, overrides={"run.seeds": 1, "run.loads": [0.2]}, progress=False)
         >>> results.to_polars("flows").group_by("scheme", maintain_order=True).len().rows()

@@ -240,7 +240,8 @@ def largest_held(
     `key` is written as for `packetloom run --set`, such as `workload.pattern.fan_in`. A row per scheme: `scheme`,
     `value` (the mean over seeds), `low` and `high` (its 95 % interval; null with one seed), `seeds`, and `capped`: in
     how many seeds even `highest` held, so that the true value is higher. `lowest - 1`: not even `lowest` held.
-    What another build has computed in `output` is computed again, unless `keep_older`.
+    What another build has computed in `output` is computed again, unless `keep_older`. `PacketloomError` for a key that
+    is not in the scenario, or is no whole number.
     """
     given = None if output is None else arguments.path("output", output)
     range = Range(arguments.instance("key", key, str, 'a key such as "workload.pattern.fan_in"'), lowest, highest)

@@ -153,7 +153,9 @@ def print_explanation(name: str) -> None:
 
 def _print_columns(table: str, console: Console) -> None:
     if table not in TABLES:
-        raise PacketloomError(f"there is no table {table + TABLE!r} in results; {meant(table, list(TABLES))}")
+        raise PacketloomError(
+            f"there is no table {table + TABLE!r} in results; {meant(table + TABLE, [one + TABLE for one in TABLES])}"
+        )
     for column, meaning in columns_of(table).items():
         console.print(Text(f"\n  {column}", style="bold"))
         console.print(Padding(meaning, (0, 0, 0, 6)))

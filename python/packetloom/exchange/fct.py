@@ -52,7 +52,10 @@ def address(node: int) -> str:
 
 
 def read_fct(path: str | Path) -> pl.DataFrame:
-    """The flows of an `fct.txt` in either dialect, with the columns that `FIELDS` names."""
+    """The flows of an `fct.txt` in either dialect, with the columns that `FIELDS` names, times in ns.
+
+    `PacketloomError` for a file that cannot be read, with the line where it is no such list.
+    """
     text = read_text(arguments.path("path", path), MOST_LIST_BYTES)
     rows = [_row(line.split(), f"{path}:{number}") for number, line in enumerate(text.splitlines(), 1) if line.strip()]
     return pl.DataFrame(rows, schema=dict.fromkeys(FIELDS, pl.Int64), orient="row")

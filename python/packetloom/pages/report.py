@@ -53,7 +53,8 @@ def report(
     """Writes the page that `packetloom report` writes, and gives its path.
 
     `results` is one folder's results, or a list of several that are to be compared; `bins` are the sizes of flows that
-    tables have (`size_bins`); `errors` is the file in which `packetloom fidelity` has left what it found.
+    tables have (`size_bins`, in bytes); `errors` is the file in which `packetloom fidelity` has left what it found.
+    `ArgumentError` for an argument of another type; `PacketloomError` for a file that cannot be read or written.
 
     Example:
         >>> page = packetloom.report(results, folder / "page.html", bins=packetloom.size_bins(100e3))

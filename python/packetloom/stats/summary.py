@@ -113,7 +113,7 @@ def summary(results: Results, bins: Sequence[SizeBin] = DEFAULT_BINS) -> pl.Data
     fraction never finished), `server_share` (of all flows; `jain`: Jain's index over senders, see `jain_of_servers`).
     `steady` (`verdict`: 1 if the slowdown does not drift over the run, 0 if it does, null if the run is too short to
     tell; `drift`: the last third of the flows less the first, as a fraction of the mean). `low` and `high` are null
-    with one seed, except those of the drift.
+    with one seed, except those of the drift. `ArgumentError` for results, or bins, of another type.
 
     Example:
         >>> means = packetloom.summary(results).filter(bin="all", metric="slowdown", statistic="mean")
