@@ -95,7 +95,9 @@ def test_one_seed_has_a_ratio_and_nothing_more() -> None:
 
 def test_a_zero_has_no_ratio() -> None:
     assert compare({1: 0.0, 2: 1.0}, {1: 1.0, 2: 1.0}) is None
-    assert compare({1: 0.0, 2: 1.0}, {1: 1.0, 2: 1.0}, ratio=False) is not None
+    difference = compare({1: 0.0, 2: 1.0}, {1: 1.0, 2: 1.0}, ratio=False)
+    assert difference is not None
+    assert (difference.value, difference.is_ratio) == (-0.5, False)
 
 
 def test_seeds_that_are_all_alike() -> None:

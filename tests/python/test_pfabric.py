@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from made_results import Runs, failing, runs, values
+from packetloom.pages.panels import Curve
 from packetloom.reproduce import PAPERS, PaperEntry, paper_folder, reproduce_paper
 from packetloom.reproduce.claims import Claim, NotComparable, judge
 from packetloom.reproduce.pfabric import PAPER, claims, measure, steady
@@ -221,15 +222,25 @@ def test_edf_misses_fewer_or_does_not_hold() -> None:
 
 def test_figures_have_a_line_per_scheme_and_their_numbers() -> None:
     schemes = (measure.TCP, measure.IDEAL)
-    cases = [({"scheme": name, "load": load}, every_size(2)) for name in schemes for load in (0.2, 0.8)]
+    cases = [({"scheme": name, "load": load}, every_size(1 + load)) for name in schemes for load in (0.2, 0.8)]
     made = runs(data_mining=Runs(*cases), web_search=Runs(*cases))
+    small, others = [1.2, 1.8], [1.0, 1.0]
+    shown = {"2": [[(value + 2) / 3 for value in small]] * 2, "3": [small, small, others, others]}
+    shown["4"] = shown["3"]
     for figure in FIGURES:
         panels = figure.panels(made)
         assert len(panels) == (2 if figure.number == "2" else 4)
-        assert {len(panel.marks) for panel in panels} == {len(schemes)}
+        for panel, expected in zip(panels, shown[figure.number], strict=True):
+            curves = [mark for mark in panel.marks if isinstance(mark, Curve)]
+            assert [curve.label for curve in curves] == list(schemes)
+            for curve in curves:
+                assert list(curve.x) == [0.2, 0.8]
+                assert list(curve.y) == pytest.approx(expected)
         assert figure.table is not None
         header, rows = figure.table(made)
         assert {len(row) for row in rows} == {len(header)}
+        least = min(value for values in shown[figure.number] for value in values)
+        assert f"{least:.2f}" in rows[0]
 
 
 def test_the_steady_state_is_corrected_by_what_models_tell_of_its_seeds() -> None:

@@ -11,7 +11,7 @@ import pytest
 
 import packetloom
 from conftest import SCENARIO
-from packetloom import reproduce
+from packetloom import _core, reproduce
 from packetloom.cli.main import main
 from packetloom.common.build import this_build
 from packetloom.errors import PacketloomError
@@ -295,8 +295,25 @@ def test_verdicts_of_other_code_are_stale(tmp_path: Path, monkeypatch: pytest.Mo
 def test_a_fingerprint_is_of_what_a_claim_measures_as_well() -> None:
     (case, *_) = plan_from_text(SCENARIO, "toml", "", ()).cases
     outcome = fingerprints._outcome(case)
-    assert len(outcome) == 1 + len(fingerprints.COUNTED)
     assert fingerprints._outcome(case) == outcome
+    counters = _core.Simulation(case).run(1).counters
+    assert dict(zip(fingerprints.COUNTED, outcome[1:], strict=True)) == {
+        name: counters[name] for name in fingerprints.COUNTED
+    }
+    assert counters["packet_hops"] > counters["packets_sent"] > 0
+
+
+def test_a_count_alone_makes_verdicts_stale(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As many drops more, with the same flows: a claim may be of drops."""
+    accepted(tmp_path)
+    outcome, drops = fingerprints._outcome, 1 + fingerprints.COUNTED.index("drops")
+
+    def with_a_drop_more(case: _core.Case) -> list[object]:
+        found = outcome(case)
+        return [*found[:drops], found[drops] + 1, *found[drops + 1 :]]  # type: ignore[operator]
+
+    monkeypatch.setattr(fingerprints, "_outcome", with_a_drop_more)
+    assert run_fingerprints(monkeypatch) == 1
 
 
 def test_damaged_committed_verdicts_are_named(tmp_path: Path) -> None:

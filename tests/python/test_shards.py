@@ -47,11 +47,14 @@ def test_shards_share_out_the_cases_and_combine_to_the_whole(scenario: Path, tmp
     assert results.ports.equals(whole.ports)
 
 
-def test_a_missing_shard_can_be_run_in_the_combined_folder(scenario: Path, tmp_path: Path) -> None:
+def test_a_missing_shard_can_be_run_in_the_combined_folder(scenario: Path, tmp_path: Path, finished: Path) -> None:
     shards = run_shards(scenario, tmp_path, 4)
     _, missing = combine(shards[:3], tmp_path / "all")
     assert missing == 2
-    assert packetloom.run(tmp_path / "all", tmp_path / "all", progress=False).cases.num_rows == CASES
+    whole, results = Results(finished), packetloom.run(tmp_path / "all", tmp_path / "all", progress=False)
+    assert results.cases.num_rows == CASES
+    assert results.cases["fingerprint"].equals(whole.cases["fingerprint"])
+    assert results.flows.equals(whole.flows)
 
 
 def test_combining_again_adds_what_is_new(scenario: Path, tmp_path: Path) -> None:
