@@ -116,7 +116,11 @@ fn operations_do_not_depend_on_windows_and_threads() {
         let run = |longest, threads| {
             let simulation = Simulation::new(case.clone()).expect("a sound case");
             let simulation = simulation.with_windows_up_to(longest).with_threads(threads);
-            fingerprint(&simulation.run(&Monitor::default()).expect("a sound case").flows)
+            let outcome = simulation.run(&Monitor::default()).expect("a sound case");
+            let ends: Vec<_> =
+                outcome.jobs.iter().map(|job| job.completion_time().expect("it is done")).collect();
+            assert_eq!(ends.len(), 2, "{algorithm}: one row for each repetition");
+            (fingerprint(&outcome.flows), ends)
         };
         let full = run(Time::NEVER, 1);
         for (longest, threads) in [(Time(1 << 17), 1), (Time(1 << 15), 1), (Time::NEVER, 2)] {
