@@ -66,14 +66,14 @@ const PARAMS: &[Param] = &[
         "fs_min",
         (0.000_1, 10_000.0),
         "0.1",
-        "The window in packets at which it adds all of that.",
+        "The window in packets at which flow scaling adds all of fs_range.",
         "Swift (SIGCOMM 2020) §3.2",
     ),
     number(
         "fs_max",
         (0.001, 1_000_000.0),
         "100",
-        "The window in packets from which it adds nothing.",
+        "The window in packets from which flow scaling adds nothing.",
         "Swift (SIGCOMM 2020) §3.2",
     ),
     time(

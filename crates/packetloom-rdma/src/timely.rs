@@ -37,7 +37,7 @@ const PARAMS: &[Param] = &[
     },
     param! {
         "min_rtt": Kind::Time,
-        "What differences of round-trip times are measured by. Left out: 20us (hpcc-ns3), the network's base_rtt (per-ack).",
+        "The round-trip time by which differences of round-trip times are divided. Left out: 20us (hpcc-ns3), the network's base_rtt (per-ack).",
         "HPCC's simulator: TimelyMinRtt; packetloom (eRPC: 1 us on loopback)"
     },
     param! {
@@ -47,7 +47,7 @@ const PARAMS: &[Param] = &[
     },
     param! {
         "hyper_increase": Kind::Rate,
-        "What it adds after five in a row. Left out: 500Mbps (hpcc-ns3), five times additive_increase (per-ack).",
+        "What a step of increase adds after five in a row. Left out: 500Mbps (hpcc-ns3), five times additive_increase (per-ack).",
         "HPCC's run.py at 100 Gb/s: RATE_HAI; TIMELY (SIGCOMM 2015) §4.3: N = 5"
     },
     param! {

@@ -248,7 +248,7 @@ pub const UEC: &[Param] = &[
         "oversubscription_gain",
         Kind::Number(0.0001, 1.0),
         "0.5",
-        "The weight of a period's marks.",
+        "The weight of a period's share of marks in the smoothed share.",
         HTSIM,
     ).acts(&[Needs::Set("oversubscription")]),
     param(
@@ -265,12 +265,12 @@ pub const UEC: &[Param] = &[
         "With sleek: a packet is lost when this many windows arrived beyond it.",
         HTSIM,
     ).acts(&[Needs::Is("sleek", &["true"])]),
-    param("sleek_packets", Kind::Count(1), "5", "With sleek: and at least this many packets arrived beyond it.", HTSIM).acts(&[Needs::Is("sleek", &["true"])]),
+    param("sleek_packets", Kind::Count(1), "5", "With sleek: a packet is lost only if at least this many packets arrived beyond it, too.", HTSIM).acts(&[Needs::Is("sleek", &["true"])]),
     param(
         "probe_first",
         Kind::Count(1),
         "3",
-        "With sleek: a probe goes after this many base round trips without an answer while there is more to send; otherwise after one and the target delay.",
+        "With sleek: a probe goes after this many base round trips without an answer while there is more to send; otherwise after one base round trip and the target delay.",
         HTSIM,
     ).acts(&[Needs::Is("sleek", &["true"])]),
     param("probe_again", Kind::Count(1), "5", "With sleek: another probe goes after this many more base round trips without an answer.", HTSIM).acts(&[Needs::Is("sleek", &["true"])]),

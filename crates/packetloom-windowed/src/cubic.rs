@@ -71,7 +71,7 @@ impl Congestion for CubicControl {
                 },
                 param! {
                     "reno_recovers" = "true": Kind::Flag,
-                    "That Reno's window grows by a whole packet in a round trip again once it is where it was last reduced. Linux leaves it at its slower growth.",
+                    "Whether Reno's window, once it is where it was last reduced, grows by a whole packet in a round trip again. Linux leaves it at its slower growth.",
                     "RFC 9438 §4.3: alpha = 1; Linux tcp_cubic.c: beta_scale throughout";
                     acts &[Needs::Is("reno_friendly", &["true"])]
                 },

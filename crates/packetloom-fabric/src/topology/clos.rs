@@ -24,7 +24,7 @@ pub const COMPONENT: Component = Component {
     source: "Clos, 1953; in pods and planes as Andreyev, Introducing data center fabric, Facebook 2014",
     params: &[
         &[
-            param! { "pods" = "4": Kind::Count(2), "Pods.", "packetloom" },
+            param! { "pods" = "4": Kind::Count(2), "How many pods there are.", "packetloom" },
             param! { "leaves" = "4": Kind::Count(1), "Leaf switches in each pod.", "packetloom" },
             param! { "hosts_per_leaf" = "8": Kind::Count(1), "Hosts below each leaf.", "packetloom" },
             param! {

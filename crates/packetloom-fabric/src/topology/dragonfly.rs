@@ -41,7 +41,7 @@ pub const COMPONENT: Component = Component {
             },
             param! {
                 "groups": Kind::Count(2),
-                "Groups (g). Left out: as many as global links reach, a h + 1. With fewer, a group has equally many links to each other group; those that are left lead to the groups nearest in number on both sides. If their number and that of groups are odd, a port of each group stays free.",
+                "How many groups there are (g). Left out: as many as global links reach, a h + 1. With fewer, a group has equally many links to each other group; those that are left lead to the groups nearest in number on both sides. If their number and that of groups are odd, a port of each group stays free.",
                 "Kim et al. §3.1"
             },
             param! {

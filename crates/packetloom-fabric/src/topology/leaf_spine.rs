@@ -31,7 +31,7 @@ pub const COMPONENT: Component = Component {
                 "Instead of spines: the rate of a leaf's hosts over that of its uplinks, of which it has one to each spine. Left out: as spines say.",
                 "packetloom"
             },
-            param! { "leaves" = "9": Kind::Count(1), "Leaf switches.", "YAPS" },
+            param! { "leaves" = "9": Kind::Count(1), "How many leaf switches there are.", "YAPS" },
             param! { "hosts_per_leaf" = "16": Kind::Count(1), "Hosts below each leaf.", "YAPS" },
         ],
         LINK_PARAMS,

@@ -25,7 +25,7 @@ pub const COMPONENT: Component = Component {
     source: "NVIDIA DGX SuperPOD reference architecture; Wang et al., Rail-only, HotI 2024, §2",
     params: &[
         &[
-            param! { "servers" = "8": Kind::Count(1), "Servers.", "packetloom" },
+            param! { "servers" = "8": Kind::Count(1), "How many servers there are.", "packetloom" },
             param! {
                 "accelerators" = "4": Kind::Count(1),
                 "Accelerators in each server, each a host with a NIC of its own. This is also the number of rails.",

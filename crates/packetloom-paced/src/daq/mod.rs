@@ -63,7 +63,7 @@ const PARAMS: &[Param] = &[
     packet_format::ACK,
     param! {
         "max_queue" = "5ms": Holds::Time,
-        "Q: a flow's window grows while no queue on its path would take longer than this to drain. At one round trip the link runs empty when windows are quartered, and queues are too short for their order to matter.",
+        "Q: a flow's window grows while no queue on its path would take longer than this to drain. With one round trip here, the link would run empty when windows are quartered, and queues would be too short for their order to matter.",
         "packetloom: a quarter of DAQ §III's mean deadline (the paper gives none)"
     },
     param! {

@@ -102,14 +102,14 @@ pub const PARAMS: &[Param] = &[
         "window",
         (0.0, 1e4),
         "1",
-        "A flow's tokens are ahead of its data by this many BDPs at most, over all channels; over some, by their part of it.",
+        "A flow's tokens are ahead of its data by this many BDPs at most, if it has all channels; with fewer channels, by their part of it.",
         "dcPIM (SIGCOMM 2022): 1 BDP; the authors' simulator: token_window",
     ),
     number(
         "window_timeout",
         (0.0, 1e6),
         "1.1",
-        "If no token was sent for the time of this many BDPs because that is full, those that were not answered are given up.",
+        "If a full window kept back all tokens for the time of this many BDPs, those that were not answered are given up.",
         "the authors' simulator: token_window_timeout",
     ),
     number(

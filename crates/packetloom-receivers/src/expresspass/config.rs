@@ -76,13 +76,13 @@ pub const PARAMS: &[Param] = &[
     },
     param! {
         "credit_spread": Holds::Bytes,
-        "Credits have up to so much more or less than ack, each drawn, so that none is dropped more often than others. Left out: 8B, 0B (class).",
+        "Each credit has up to this much more or less than `ack`, drawn anew, so that no flow's credits are dropped more often than others'. Left out: 8B, 0B (class).",
         "ExpressPass (SIGCOMM 2017) §3.1: random sizes; the authors' ns-2: 76 to 92 B; its class 84 B"
     },
     optional_share(
         "alpha",
         1e-6,
-        "A flow's first rate of credits, of the greatest. Left out: 0.0625, 0.5 (fat-tree, class).",
+        "A flow's first rate of credits, as a share of the greatest rate. Left out: 0.0625, 0.5 (fat-tree, class).",
         "ExpressPass (SIGCOMM 2017): 1/16; the authors' ns-2: alpha_",
     ),
     optional_share(
@@ -93,18 +93,18 @@ pub const PARAMS: &[Param] = &[
     ),
     param! {
         "w_min" = "0.01": Holds::Number(0.0, 1.0),
-        "The least of these weights, which each round trip with congestion halves. The most is 0.5; each one without, but for the first, adds 0.05.",
+        "The least weight of the greatest rate. A round trip with congestion halves the weight; each round trip without, but for the first one after congestion, adds 0.05, up to 0.5.",
         "the authors' ns-2: min_w_, credit_feedback_control"
     },
     optional_share(
         "target_loss",
         0.0,
-        "The share of credits that may be lost without being held for congestion, at a rate of none; it is less in proportion to the rate. Left out: 0.1 (paper), 0.125.",
+        "The share of credits that a flow at the least rate may lose before that counts as congestion. It falls linearly with the rate, to 0 at the greatest. Left out: 0.1 (paper), 0.125.",
         "ExpressPass (SIGCOMM 2017): 10 %; the authors' ns-2: target_loss_scaling_",
     ),
     param! {
         "jitter" = "0.1": Holds::Number(0.0, 0.999),
-        "The gap between two credits is drawn from so much less to so much more than the rate says.",
+        "The gap between two credits is drawn evenly from this share less to this share more than the rate says.",
         "the authors' ns-2: min_jitter_, max_jitter_"
     },
     param! {
@@ -124,7 +124,7 @@ pub const PARAMS: &[Param] = &[
     },
     param! {
         "retry": Holds::Time,
-        "A request without a credit, and a word on missing data without any, are sent again after this; a sender whose credits cease asks again after 16 times as long. Left out: 100us, 100ms (class).",
+        "A request that brings no credit is sent again after this time, and so is a report of missing data. A sender whose credits cease asks again after 16 times as long. Left out: 100us, 100ms (class).",
         "the authors' ns-2: retransmit_timeout_; what follows when credits cease: packetloom"
     },
     param! {

@@ -36,7 +36,7 @@ pub const PARAMS: &[Param] = &[
     },
     param! {
         "window_timeout" = "25": Holds::Number(1.0, 10_000.0),
-        "A flow whose tokens are that far ahead gets new ones when the last was sent this many packet times ago, because its sender does not answer.",
+        "A flow with a full window of tokens gets new ones when the last was sent this many packet times ago, because its sender does not answer.",
         "YAPS: capability_window_timeout 25"
     },
     param! {

@@ -74,7 +74,7 @@ pub const PARAMS: &[Param] = &[
     },
     param! {
         "bdp": Holds::Bytes,
-        "What a sender may hold of a receiver's credit at most, on the wire; what is in BDPs below is in this. Left out: what a host's link carries in the longest base round trip of a full packet and its credit (paper), in 8 us (nwsim: 100000B at 100 Gb/s).",
+        "How much of a receiver's credit a sender may hold at most, in bytes on the wire. This is the BDP in which other parameters count. Left out: what a host's link carries in the longest base round trip of a full packet and its credit (paper), in 8 us (nwsim: 100000B at 100 Gb/s).",
         "SIRD (NSDI 2025): 1 BDP; the authors' ns-2: r2p2_elet_srpb 100000"
     },
     number(

@@ -44,7 +44,7 @@ const SEVERAL_RANKS: &[Needs] = &[Needs::That(
 pub const PARAMS: &[Param] = &[
     param! {
         "requests": Kind::Count(1),
-        "How many there are. Of a trace: how many are taken, from the first on; all if left out.",
+        "How many requests come. Of a trace: how many are taken, from the first on; all if left out.",
         "packetloom"
     },
     param! {

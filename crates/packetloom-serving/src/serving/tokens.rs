@@ -12,9 +12,9 @@ const fn required(name: &'static str, kind: Kind, doc: &'static str) -> Param {
 pub const FIXED: Component = Component {
     section: "tokens",
     kind: "fixed",
-    doc: "All have the same length.",
+    doc: "All prompts, or all answers, have the same length.",
     source: "packetloom",
-    params: &[&[required("tokens", Kind::Count(1), "The length.")]],
+    params: &[&[required("tokens", Kind::Count(1), "The length in tokens.")]],
     check: check_most,
 };
 
@@ -24,9 +24,13 @@ pub const LOGNORMAL: Component = Component {
     doc: "The logarithm of the length is normal. Lengths are rounded to the nearest, 1 at least.",
     source: "packetloom",
     params: &[&[
-        required("median", Kind::Count(1), "Half are shorter."),
+        required("median", Kind::Count(1), "The median length in tokens: half are shorter."),
         required("sigma", Kind::Number(0.0, 10.0), "The standard deviation of the natural logarithm."),
-        required("most", Kind::Count(1), "Longer draws are cut to this: the model's context."),
+        required(
+            "most",
+            Kind::Count(1),
+            "The greatest length in tokens, the model's context: longer draws are cut to it.",
+        ),
     ]],
     check: check_most,
 };

@@ -95,18 +95,18 @@ const WORKLOAD: Component = Component {
             "sizes": Kind::Component("sizes"),
             "How large flows are. Needed unless the flows are read from a list.", "packetloom"
         },
-        param! { "arrivals" = "poisson": Kind::Component("arrivals"), "When they start.", "pFabric §3" },
+        param! { "arrivals" = "poisson": Kind::Component("arrivals"), "When flows start.", "pFabric §3" },
         param! {
             "pattern" = "random-pairs": Kind::Component("pattern"),
-            "From where to where they go.", "pFabric §3"
+            "From which host to which flows go.", "pFabric §3"
         },
         param! {
             "deadlines" = "none": Kind::Component("deadlines"),
-            "By when they should be complete.", "packetloom"
+            "By when flows should be complete.", "packetloom"
         },
         param! {
             "class" = "0": Kind::Count(0),
-            "Their traffic class, for queues that know classes; 255 at most.", "packetloom"
+            "The flows' traffic class, for queues that know classes; 255 at most.", "packetloom"
         },
         param! {
             "share" = "1": Kind::Number(0.0, 1.0),

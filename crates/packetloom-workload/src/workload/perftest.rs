@@ -27,7 +27,7 @@ pub const COMPONENT: Component = Component {
             param! { required "size": Kind::Bytes, "Bytes of a message.", "perftest: --size" },
             param! {
                 "messages" = "1000": Kind::Count(2),
-                "How many a rank sends.", "perftest: --iters; 1000, for rates 5000"
+                "How many messages a rank sends.", "perftest: --iters; 1000, for rates 5000"
             },
             param! {
                 "outstanding" = "128": Kind::Count(1),

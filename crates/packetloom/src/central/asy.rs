@@ -34,7 +34,7 @@ pub const COMPONENT: Component = Component {
             },
             param! {
                 "up_to_offered" = "false": Kind::Flag,
-                "Whether a queue gets no more than its offered rate; otherwise links are allocated fully.",
+                "Whether a queue gets no more than its offered rate; otherwise links are allocated fully. With backlog that rate falls as the queue empties, with arrivals since the last one came: a queue's last bytes then wait for long.",
                 "packetloom"
             },
             param! {

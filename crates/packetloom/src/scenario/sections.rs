@@ -33,7 +33,7 @@ pub const SCENARIO: Component = Component {
             "The version of the format that the scenario is written in.",
         ),
         param("name", Kind::Text, Fallback::Absent, "What the experiment is called."),
-        param("description", Kind::Text, Fallback::Absent, "What it is for."),
+        param("description", Kind::Text, Fallback::Absent, "What the experiment is for."),
         param("topology", Kind::Component("topology"), Fallback::Required, "The network."),
         param(
             "workload",
@@ -272,7 +272,7 @@ pub const MEASURE: Component = Component {
             "flows_interval",
             Kind::Time,
             Fallback::Absent,
-            "The time between two samples of a flow. It is doubled whenever a flow has 2000. Left out: 1us.",
+            "The time between two samples of a flow. It is doubled whenever a flow has 2000 samples. Left out: 1us.",
         ),
         param(
             "capture",

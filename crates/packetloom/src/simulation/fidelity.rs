@@ -71,7 +71,7 @@ pub const FIDELITY_COMPONENTS: &[Component] = &[
             },
             param! {
                 "round_trips" = "64": Kind::Count(1),
-                "The least observation, in round trips of the empty network; as many are left of a flow before its end.",
+                "The shortest observation, in round trips of the empty network. A skip leaves each flow as many round trips before its end.",
                 "packetloom"
             },
             param! {
@@ -94,7 +94,7 @@ pub const FIDELITY_COMPONENTS: &[Component] = &[
             },
             param! {
                 "flows" = "2000": Kind::Count(1),
-                "More are simulated if it takes more of them to carry about this many flows in total.",
+                "More of the similar links are simulated until those chosen carry about this many flows in total.",
                 "packetloom"
             },
             param! {

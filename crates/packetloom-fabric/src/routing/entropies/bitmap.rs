@@ -17,7 +17,7 @@ pub(super) const PENALTIES: &[Param] = &[
     },
     param! {
         "penalty_trim" = "4": Kind::Count(0),
-        "How often for a trimmed packet.", "htsim_uec: 4; htsim_eqds: 1"
+        "How often an entropy is skipped for a trimmed packet.", "htsim_uec: 4; htsim_eqds: 1"
     },
     param! {
         "penalty_max" = "15": Kind::Count(1),
@@ -26,7 +26,7 @@ pub(super) const PENALTIES: &[Param] = &[
     },
     param! {
         "skip" = "first": Kind::Choice(&["first", "each"]),
-        "Of the entropies that are skipped for one packet, which one's penalties are lowered by one.",
+        "Which of the entropies that are skipped for one packet have their penalties lowered by one.",
         "htsim_uec: the first; htsim_eqds: each"
     },
 ];

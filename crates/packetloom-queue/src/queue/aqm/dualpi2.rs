@@ -39,12 +39,12 @@ const COMPONENT: Component = Component {
         },
         param! {
             "beta": Kind::Number(0.0, 1_000_000.0),
-            "The same for each second that it has grown since the last correction; left out: 3.2 for \"linux\", 3 for \"rfc9332\".",
+            "How much p' is raised for each second by which the delay has grown since the last correction; left out: 3.2 for \"linux\", 3 for \"rfc9332\".",
             "Linux: 819/256; RFC 9332 Appendix A.1: 0.3 / RTT_max"
         },
         param! {
             "coupling" = "2": Kind::Number(1.0, 255.0),
-            "How many times p' the probability is with which L4S packets are marked.",
+            "L4S packets are marked with this many times the probability p'.",
             "RFC 9332 §2.1, Appendix A.1: k = 2"
         },
         param! {

@@ -19,7 +19,7 @@ const COMPONENT: Component = Component {
     params: &[&[
         param! {
             "variant" = "rfc8033": Kind::Choice(&["rfc8033", "linux"]),
-            "The RFC's, or Linux's qdisc: while packets wait for longer than 250 ms each correction adds 2 %, beyond 1 too. There the probability does not decay while anything waits, the allowance for bursts shrinks as packets leave, and a delay that has just become low counts at once.",
+            "Whose rules: the RFC's, or those of Linux's qdisc. In Linux, while packets wait for longer than 250 ms, each correction adds 2 %, beyond 1 too. The probability does not decay while anything waits, the allowance for bursts shrinks as packets leave, and a delay that has just become low counts at once.",
             "RFC 8033; Linux sch_pie.c: pie_calculate_probability, pie_process_dequeue, pie_drop_early"
         },
         param! {

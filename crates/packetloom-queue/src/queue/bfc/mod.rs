@@ -53,7 +53,7 @@ const COMPONENT: Component = Component {
     params: &[&[
         param! {
             "variant" = "paper": Kind::Choice(&["paper", "bfc-ns3"]),
-            "Whose rules: the paper's, as far as they are known here, or those of its authors' simulator. They differ in which queue a flow gets, how queues take turns, which packet is never one too many, and in what is left out below.",
+            "Whose rules: the paper's, as far as they are known here, or those of its authors' simulator. They differ in which queue a flow gets, how queues take turns, which packet never pauses its queue, and in what is left out below.",
             "packetloom"
         },
         param! {
@@ -63,7 +63,7 @@ const COMPONENT: Component = Component {
         },
         param! {
             "flow_ids" = "7200": Kind::Count(1),
-            "What flows are hashed to at a port. Flows of the same number share a queue.",
+            "To how many numbers flows are hashed at a port. Flows of the same number share a queue.",
             "BFC's simulator: hqCnt / pCnt, 36 queues x 200"
         },
         param! {
@@ -73,7 +73,7 @@ const COMPONENT: Component = Component {
         },
         param! {
             "pause_above" = "1.5": Kind::Number(0.01, 1_000.0),
-            "A queue is too long that holds more than this many hop round trips' bytes at its share of the link, which is divided by the queues that hold packets and are not paused.",
+            "A queue is too long if it holds more than its share of the link carries in this many hop round trips. Queues that hold packets and are not paused share the link equally.",
             "BFC's simulator: mark_up 1.5; BFC (NSDI 2022), from memory: the hop's round trip, and half of one"
         },
         param! {

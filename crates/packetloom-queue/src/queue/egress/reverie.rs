@@ -13,17 +13,17 @@ const COMPONENT: Component = Component {
         SIZE,
         param! {
             "gamma" = "0.999": Kind::Number(0.0, 0.999_999),
-            "What is left of a filter as a packet leaves: it moves by the rest towards what the queue then holds. 0: no filter.",
+            "The weight of a filter's last value as a packet leaves; what the queue then holds has the rest. 0: no filter.",
             "inet-tub/ns3-datacenter 6ddb4a4, examples/Reverie/run-lossyfrac.sh: 0.999; its switch-mmu.cc: 0.99"
         },
         param! {
             "alpha" = "1": Kind::Number(0.001, 1024.0),
-            "A filter may say this many times what is free of the pool.",
+            "A filter's value may rise to this many times what is free of the pool.",
             "inet-tub/ns3-datacenter 6ddb4a4, examples/Reverie/alphas: 1 for each class"
         },
         param! {
             "saturation" = "20KiB": Kind::Bytes,
-            "A queue whose filter says this or more counts as one congested queue; with less, as a part of one.",
+            "A queue whose filter has this value or more counts as one congested queue; with less, as a part of one.",
             "inet-tub/ns3-datacenter 6ddb4a4, switch-mmu.cc: congestionIndicator, 20 KiB"
         },
         Param {
@@ -34,7 +34,7 @@ const COMPONENT: Component = Component {
         UNSAFE_HEADROOM,
         param! {
             "resume_offset" = "2496B": Kind::Bytes,
-            "A paused class resumes once its headroom is empty and its filter says this much less than it may, or less than 1248 B.",
+            "A paused class resumes once its headroom is empty and its filter is this much below its limit, or below 1248 B.",
             "inet-tub/ns3-datacenter 6ddb4a4, switch-mmu.cc: xon_offset 2496 B, xon 1248 B"
         },
     ]],

@@ -180,7 +180,7 @@ pub const PARAMS: &[Param] = &[
     },
     param! {
         "fifo_grant": Holds::Bytes,
-        "With linux: this much of it at once. Left out: 50000B.", "HomaModule: fifo_grant_increment"
+        "With linux: how many bytes the oldest message is granted at once from that share. Left out: 50000B.", "HomaModule: fifo_grant_increment"
     },
     param! {
         "acknowledge" = "true": Holds::Flag,
@@ -194,7 +194,7 @@ pub const PARAMS: &[Param] = &[
     },
     param! {
         "resend_after": Holds::Time,
-        "A receiver that has received nothing of a message for this long requests what is missing, unless packets with a better priority kept its link busy in the last quarter of this time. A sender does not send again what left it, after a pause, in the last half of this time (homa-ns3: it does). So nothing is sent in vain where a packet's way and that of a request back take a quarter of this time at most; what is sent in vain is warned of. A sender that has received nothing for twice as long requests a status. After each request that brings nothing new the wait doubles, up to 16 times. The variant Receivers of homa-ns3 request this often, as they grant to a message, what had been granted at the last opportunity to request, whatever delays it. Left out: \"1ms\" (simulator, homa-ns3), \"5ms\" (linux).",
+        "A receiver that has received nothing of a message for this long requests what is missing, unless packets with a better priority kept its link busy in the last quarter of this time. A sender does not send again what left it, after a pause, in the last half of this time (homa-ns3: it does). So nothing is sent in vain where a packet's way and that of a request back take a quarter of this time at most; what is sent in vain is warned of. A sender that has received nothing for twice as long requests a status. After each request that brings nothing new the wait doubles, up to 16 times. With homa-ns3 a receiver checks a message this often, as it grants to it, and requests what it had granted at the check before, whatever delays that. Left out: \"1ms\" (simulator, homa-ns3), \"5ms\" (linux).",
         "Homa §3.7: a few milliseconds; HomaModule: resend_ticks 5; HomaL4Protocol-ns-3: ExpireRtxTimeout; the simulator loses nothing; what is late, what left too lately to be, and the doubling: packetloom"
     },
 ];

@@ -34,7 +34,7 @@ pub const ROUTING: Registered<Routing> = Registered {
                 },
                 param! {
                     "dre_alpha" = "0.2": Kind::Number(0.001, 1.0),
-                    "alpha: by which share it decays each time.", "ConWeave's ns-3 simulator: 0.2"
+                    "alpha: the share by which that estimate decays each time.", "ConWeave's ns-3 simulator: 0.2"
                 },
                 param! { "bits" = "3": Kind::Count(1), "Q: bits of the congestion metric.", "CONGA §3.2: 3" },
                 param! {
