@@ -47,6 +47,7 @@ mod queue_pairs;
 mod queues;
 mod ranks;
 mod rdma;
+mod recovery;
 mod routing;
 mod several_links;
 mod sird;

@@ -7,6 +7,7 @@ use crate::narrow::narrow;
 use crate::seq_set::SeqSet;
 use crate::units::Time;
 use std::collections::{BTreeSet, VecDeque};
+use std::mem::replace;
 
 /// A packet's last transmission.
 #[derive(Clone, Copy, Debug)]
@@ -48,6 +49,8 @@ pub struct Rack {
     order_first: u32,
     /// What is held lost and was not sent again.
     lost: BTreeSet<u32>,
+    /// How many packets were sent again, have not arrived, and are not held lost.
+    repairs: u32,
     /// The last transmission that arrived; 0 before any did (RACK.xmit_ts and RACK.end_seq).
     latest: u32,
     rtt: Time,
@@ -74,8 +77,9 @@ impl Rack {
         let sent = Sent { at: now, turn: self.order_first + narrow::<u32>(self.order.len()), again };
         self.order.push_back(seq);
         if again {
-            self.sent[place] = sent;
-            self.lost.remove(&seq);
+            let before = replace(&mut self.sent[place], sent);
+            let is_first_repair = self.lost.remove(&seq) || !before.again;
+            self.repairs += u32::from(is_first_repair);
         } else {
             self.sent.push_back(sent);
         }
@@ -104,7 +108,14 @@ impl Rack {
             self.rtt = rtt;
             self.latest = self.latest.max(turn);
         }
-        !self.lost.remove(&seq)
+        let was_lost = self.lost.remove(&seq);
+        self.repairs -= u32::from(again && !was_lost);
+        !was_lost
+    }
+
+    /// Whether anything that was found lost has not arrived yet, sent again or not.
+    pub fn has_losses(&self) -> bool {
+        !self.lost.is_empty() || self.repairs > 0
     }
 
     /// Every packet before this one arrived.
@@ -140,6 +151,7 @@ impl Rack {
                 }
                 found.lost += 1;
                 found.again |= sent.again;
+                self.repairs -= u32::from(sent.again);
                 self.lost.insert(seq);
                 note(seq);
             }
@@ -177,6 +189,7 @@ impl Rack {
                 && !sacked.contains(seq)
                 && self.lost.insert(seq)
             {
+                self.repairs -= u32::from(sent.again);
                 note(seq);
             }
         }
@@ -251,6 +264,26 @@ mod tests {
         flow.arrives(5, 4 + RTT_US, 4 + 2 * RTT_US);
         assert_eq!(flow.detect(4 + 2 * RTT_US, true), Found { lost: 1, again: true });
         assert_eq!(flow.rack.next_lost(), Some(0));
+    }
+
+    #[test]
+    fn a_loss_counts_until_it_is_repaired() {
+        let mut flow = Flow::of(5);
+        assert!(!flow.rack.has_losses());
+        (1..4).for_each(|seq| flow.arrives(seq, 1 + u64::from(seq), 1 + u64::from(seq) + RTT_US));
+        flow.detect(4 + RTT_US, true);
+        assert!(flow.rack.has_losses());
+        // Sent again, lost again, sent again.
+        flow.rack.sent(0, Time::from_us(4 + RTT_US));
+        assert!(flow.rack.has_losses());
+        flow.rack.sent(5, Time::from_us(4 + RTT_US));
+        flow.arrives(5, 4 + RTT_US, 4 + 2 * RTT_US);
+        assert!(flow.detect(4 + 2 * RTT_US, true).again && flow.rack.has_losses());
+        flow.rack.sent(0, Time::from_us(4 + 2 * RTT_US));
+        assert!(flow.rack.has_losses());
+        flow.arrives(4, 5, 5 + 2 * RTT_US);
+        flow.arrives(0, 4 + 2 * RTT_US, 4 + 3 * RTT_US);
+        assert!(!flow.rack.has_losses());
     }
 
     #[test]

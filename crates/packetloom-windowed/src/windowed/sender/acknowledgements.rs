@@ -60,7 +60,7 @@ impl<C: Congestion> Sender<C> {
         if advanced && !config.timer_first {
             self.expires = Time::NEVER;
         }
-        if enters_recovery && !config.prr && self.pace_allows(context.now) {
+        if enters_recovery && !config.prr && self.candidate() < self.next && self.pace_allows(context.now) {
             // RFC 6675 §5 (4.3): the first loss is repaired at once, regardless of the window.
             self.send_next(config, context);
         }

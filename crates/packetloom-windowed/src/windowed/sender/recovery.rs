@@ -78,10 +78,18 @@ impl<C: Congestion> Sender<C> {
     }
 
     /// Whether a loss begins a recovery, in which the window is reduced. After a timeout, which reduced it, only the
-    /// loss of a retransmission does (RFC 5681 §4.3: it counts twice).
+    /// loss of a retransmission does (RFC 5681 §4.3: it counts twice). Under RACK a recovery or a timeout that is over
+    /// leaves what was lost of the data sent since it began. That is a loss in the next window, for which the window is
+    /// reduced again (§4.3), as on Linux (tcp_input.c: tcp_time_to_recover).
     pub(super) fn is_congestion(&self, found: Found) -> bool {
-        let is_after_timeout = || self.rack().is_some_and(|rack| rack.after_timeout.is_some());
-        found.lost > 0 && self.recovery.is_none() && (found.again || !is_after_timeout())
+        if self.recovery.is_some() {
+            return false;
+        }
+        match self.rack() {
+            Some(rack) if rack.after_timeout.is_none() => rack.has_losses(),
+            Some(_) => found.again,
+            None => found.lost > 0,
+        }
     }
 
     /// A loss was found as so many packets turned out to have arrived.
