@@ -133,7 +133,7 @@ impl Congestion for BbrControl {
     const RESTARTS: bool = false;
     const DRAWS: bool = true;
 
-    fn new(values: &Values, flow: &Flow) -> BbrControl {
+    fn new(values: &Values) -> BbrControl {
         let shared = own::Shared::of(values);
         BbrControl {
             cwnd_gain: values.number("cwnd_gain"),
@@ -141,11 +141,11 @@ impl Congestion for BbrControl {
             bandwidth_window: values.count("bandwidth_window"),
             whole_packets: values.flag("whole_packets"),
             min_rtt_window: values.time("min_rtt_window"),
-            random: Stream::new(0, Purpose::Transport, flow.id.into()),
+            random: Stream::new(0, Purpose::Transport, 0),
             state: State::Startup,
             bandwidth: Filter::default(),
             min_rtt: None,
-            min_rtt_at: flow.start,
+            min_rtt_at: Time::ZERO,
             round: 0,
             round_ends_bytes: 0,
             is_round_start: false,
@@ -157,13 +157,18 @@ impl Congestion for BbrControl {
             has_probed_a_round: false,
             restarts: false,
             pace: own::Pace::of(values, &shared),
-            aggregation: values.flag("ack_aggregation").then(|| Aggregation::from(flow.start)),
+            aggregation: values.flag("ack_aggregation").then(|| Aggregation::from(Time::ZERO)),
             prior_cwnd: 0.0,
             conserves: false,
             enters_recovery: false,
             is_in_recovery: false,
             shared,
         }
+    }
+
+    fn serve(&mut self, flow: &Flow) {
+        self.min_rtt_at = flow.start;
+        self.aggregation = self.aggregation.take().map(|_| Aggregation::from(flow.start));
     }
 
     fn seed(&mut self, bits: u64) {
@@ -176,7 +181,7 @@ impl Congestion for BbrControl {
     }
 
     /// §4.4.3: restarting from idle. What is delivered counts from zero again.
-    fn resumed(&mut self, _: &Values, flow: &Flow, _: &mut Window) {
+    fn resumed(&mut self, flow: &Flow, _: &mut Window) {
         self.restarts = true;
         if let Some(aggregation) = &mut self.aggregation {
             aggregation.restart(flow.start);

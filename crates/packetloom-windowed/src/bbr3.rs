@@ -193,7 +193,7 @@ impl Congestion for Bbr3Control {
     const RESTARTS: bool = false;
     const DRAWS: bool = true;
 
-    fn new(values: &Values, flow: &Flow) -> Bbr3Control {
+    fn new(values: &Values) -> Bbr3Control {
         let shared = own::Shared::of(values);
         Bbr3Control {
             cwnd_gain: values.number("cwnd_gain"),
@@ -205,16 +205,16 @@ impl Congestion for Bbr3Control {
             probe_wait: values.time("probe_wait"),
             min_rtt_window: values.time("min_rtt_window"),
             probe_rtt_interval: values.time("probe_rtt_interval"),
-            random: Stream::new(0, Purpose::Transport, flow.id.into()),
+            random: Stream::new(0, Purpose::Transport, 0),
             state: State::Startup,
             acks: Acks::Init,
             bandwidth: Filter::default(),
             cycle: 0,
             bw: 0.0,
             min_rtt: None,
-            min_rtt_at: flow.start,
+            min_rtt_at: Time::ZERO,
             probe_rtt_least: None,
-            probe_rtt_least_at: flow.start,
+            probe_rtt_least_at: Time::ZERO,
             probe_rtt_expired: false,
             probe_rtt_ends: None,
             has_probed_a_round: false,
@@ -246,12 +246,17 @@ impl Congestion for Bbr3Control {
             is_probe_sample: false,
             was_too_high: false,
             was_precautionary: false,
-            aggregation: Aggregation::from(flow.start),
+            aggregation: Aggregation::from(Time::ZERO),
             restarts: false,
             pace: own::Pace::of(values, &shared),
             prior_cwnd: 0.0,
             shared,
         }
+    }
+
+    fn serve(&mut self, flow: &Flow) {
+        (self.min_rtt_at, self.probe_rtt_least_at) = (flow.start, flow.start);
+        self.aggregation = Aggregation::from(flow.start);
     }
 
     fn seed(&mut self, bits: u64) {
@@ -263,7 +268,7 @@ impl Congestion for Bbr3Control {
     }
 
     /// §5.4.1: HandleRestartFromIdle. What is delivered counts from zero again.
-    fn resumed(&mut self, _: &Values, flow: &Flow, _: &mut Window) {
+    fn resumed(&mut self, flow: &Flow, _: &mut Window) {
         self.restarts = true;
         (self.round_ends_bytes, self.loss_round_ends_bytes) = (0, 0);
         self.aggregation.restart(flow.start);

@@ -88,7 +88,7 @@ impl Congestion for CopaControl {
     const MODELS: bool = true;
     const RESTARTS: bool = false;
 
-    fn new(values: &Values, _: &Flow) -> CopaControl {
+    fn new(values: &Values) -> CopaControl {
         let delta = values.number("delta");
         CopaControl {
             default_delta: delta,
@@ -112,7 +112,7 @@ impl Congestion for CopaControl {
     }
 
     /// The packets of the next flow are numbered from 0 again.
-    fn resumed(&mut self, _: &Values, _: &Flow, _: &mut Window) {
+    fn resumed(&mut self, _: &Flow, _: &mut Window) {
         (self.round_end, self.round_cwnd) = (0, 0.0);
     }
 
@@ -241,7 +241,7 @@ mod tests {
     use super::*;
     use crate::spec::Value;
     use crate::windowed::Sample;
-    use crate::windowed::testing::{FLOW, Network, values};
+    use crate::windowed::testing::{Network, values};
 
     fn control(competes: bool) -> CopaControl {
         let own = [
@@ -249,7 +249,7 @@ mod tests {
             ("competes".to_owned(), Value::Flag(competes)),
             ("min_rtt_window".to_owned(), Value::Time(Time::from_us(10_000_000))),
         ];
-        CopaControl::new(&values("copa", own), &FLOW)
+        CopaControl::new(&values("copa", own))
     }
 
     fn acked(at_us: u64, rtt_us: u64, una: u32, next: u32) -> Acked {

@@ -82,7 +82,7 @@ impl Congestion for CubicControl {
     const ECN: bool = false;
     const SHORTENS: bool = true;
 
-    fn new(values: &Values, _: &Flow) -> CubicControl {
+    fn new(values: &Values) -> CubicControl {
         CubicControl {
             c: values.number("c"),
             beta: values.number("beta"),
@@ -96,7 +96,7 @@ impl Congestion for CubicControl {
     }
 
     /// A stage counts time since it began, of which the connection was idle for some (RFC 9438 §5.8): another begins.
-    fn resumed(&mut self, _: &Values, _: &Flow, _: &mut Window) {
+    fn resumed(&mut self, _: &Flow, _: &mut Window) {
         self.stage = None;
     }
 

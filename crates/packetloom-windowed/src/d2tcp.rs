@@ -14,6 +14,7 @@ pub type D2tcp = Windowed<D2tcpControl>;
 #[derive(Clone, Copy, Debug)]
 pub struct D2tcpControl {
     marks: MarkedShare,
+    mss_bytes: u64,
     deadline: Time,
     packets: u32,
     least: f64,
@@ -44,19 +45,25 @@ impl Congestion for D2tcpControl {
     };
     const ECN: bool = true;
 
-    fn new(values: &Values, flow: &Flow) -> D2tcpControl {
+    fn new(values: &Values) -> D2tcpControl {
         D2tcpControl {
             marks: MarkedShare::new(values),
-            deadline: flow.deadline,
-            packets: u32::try_from(flow.size_bytes.div_ceil(values.bytes("mss"))).unwrap_or(u32::MAX),
+            mss_bytes: values.bytes("mss"),
+            deadline: Time::NEVER,
+            packets: 0,
             least: values.number("least_imminence"),
             greatest: values.number("greatest_imminence"),
         }
     }
 
-    fn resumed(&mut self, values: &Values, flow: &Flow, _: &mut Window) {
+    fn serve(&mut self, flow: &Flow) {
+        self.deadline = flow.deadline;
+        self.packets = u32::try_from(flow.size_bytes.div_ceil(self.mss_bytes)).unwrap_or(u32::MAX);
+    }
+
+    fn resumed(&mut self, flow: &Flow, _: &mut Window) {
         self.marks.resumed();
-        *self = D2tcpControl { marks: self.marks, ..D2tcpControl::new(values, flow) };
+        self.serve(flow);
     }
 
     #[inline]
@@ -110,7 +117,8 @@ mod tests {
             kind: "d2tcp".to_owned(),
             entries: entries.map(|(key, value)| (key.to_owned(), value)).into(),
         };
-        D2tcpControl { marks: MarkedShare::new(&values), deadline, packets, least: 0.5, greatest: 2.0 }
+        let marks = MarkedShare::new(&values);
+        D2tcpControl { marks, mss_bytes: 1_460, deadline, packets, least: 0.5, greatest: 2.0 }
     }
 
     #[test]

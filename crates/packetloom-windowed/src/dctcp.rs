@@ -35,11 +35,11 @@ impl Congestion for DctcpControl {
         self.0.set(values);
     }
 
-    fn new(values: &Values, _: &Flow) -> DctcpControl {
+    fn new(values: &Values) -> DctcpControl {
         DctcpControl(MarkedShare::new(values))
     }
 
-    fn resumed(&mut self, _: &Values, _: &Flow, _: &mut Window) {
+    fn resumed(&mut self, _: &Flow, _: &mut Window) {
         self.0.resumed();
     }
 

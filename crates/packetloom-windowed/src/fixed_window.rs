@@ -1,7 +1,6 @@
 //! A window that never changes: traffic of a known shape, for measuring a fabric and an engine.
 
 use super::windowed::{Acked, Congestion, Defaults, Reacts, Window, Windowed, check, core};
-use crate::flow::Flow;
 use crate::spec::{Component, Fallback, Values};
 
 /// Fixed-window flows.
@@ -32,7 +31,7 @@ impl Congestion for Constant {
     const SHORTENS: bool = true;
     const RESTARTS: bool = false;
 
-    fn new(_: &Values, _: &Flow) -> Constant {
+    fn new(_: &Values) -> Constant {
         Constant
     }
 

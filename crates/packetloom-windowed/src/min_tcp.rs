@@ -2,7 +2,6 @@
 //! product, no fast retransmit, a fixed timeout; and its ns-2 code's probe after repeated timeouts.
 
 use super::windowed::{Congestion, Defaults, Reacts, Windowed, check, core, increase};
-use crate::flow::Flow;
 use crate::spec::{Component, Fallback, Values};
 
 /// MinTCP.
@@ -34,7 +33,7 @@ impl Congestion for MinTcpControl {
     };
     const ECN: bool = false;
 
-    fn new(_: &Values, _: &Flow) -> MinTcpControl {
+    fn new(_: &Values) -> MinTcpControl {
         MinTcpControl
     }
 }

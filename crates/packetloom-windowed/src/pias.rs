@@ -60,7 +60,7 @@ impl Congestion for PiasControl {
         Some(thresholds(values).len() as u64 + 1)
     }
 
-    fn new(values: &Values, _: &Flow) -> PiasControl {
+    fn new(values: &Values) -> PiasControl {
         PiasControl {
             share: MarkedShare::new(values),
             thresholds: thresholds(values).into(),
@@ -70,7 +70,7 @@ impl Congestion for PiasControl {
         }
     }
 
-    fn resumed(&mut self, _: &Values, _: &Flow, _: &mut Window) {
+    fn resumed(&mut self, _: &Flow, _: &mut Window) {
         self.share.resumed();
         (self.sent_bytes, self.forgotten_bytes) = (0, 0);
     }
@@ -129,18 +129,6 @@ fn check(values: &Values) -> Result<(), Complaint> {
 mod tests {
     use super::*;
 
-    const FLOW: Flow = Flow {
-        id: 0,
-        src: 0,
-        dst: 1,
-        size_bytes: 1_000,
-        start: crate::units::Time::ZERO,
-        deadline: crate::units::Time::NEVER,
-        class: 0,
-        source: 0,
-        chain: None,
-    };
-
     fn control(thresholds: &[u64], ages: bool) -> PiasControl {
         let thresholds = thresholds.iter().map(|&bytes| Value::Bytes(bytes)).collect();
         let entries = [
@@ -150,7 +138,7 @@ mod tests {
             ("aging", Value::Flag(ages)),
         ];
         let entries = entries.map(|(key, value)| (key.to_owned(), value)).into();
-        PiasControl::new(&Values { kind: "pias".to_owned(), entries }, &FLOW)
+        PiasControl::new(&Values { kind: "pias".to_owned(), entries })
     }
 
     fn class(control: &mut PiasControl, sent_bytes: u64) -> u8 {

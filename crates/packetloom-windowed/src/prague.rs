@@ -107,7 +107,7 @@ impl Congestion for PragueControl {
     const MEASURES: bool = true;
     const PACES: bool = true;
 
-    fn new(values: &Values, _: &Flow) -> PragueControl {
+    fn new(values: &Values) -> PragueControl {
         let scalings = [
             ("rate", Scaling::Rate),
             ("scalable", Scaling::Scalable),
@@ -138,7 +138,7 @@ impl Congestion for PragueControl {
     }
 
     /// The next flow's packets are numbered from 0 again. Alpha stays.
-    fn resumed(&mut self, _: &Values, _: &Flow, _: &mut Window) {
+    fn resumed(&mut self, _: &Flow, _: &mut Window) {
         (self.acked, self.marked) = (0, 0);
         (self.round_end, self.reduced_until) = (0, 0);
     }
@@ -296,7 +296,7 @@ mod tests {
     use super::*;
     use crate::spec::Value;
     use crate::windowed::Sample;
-    use crate::windowed::testing::{FLOW, Network, values};
+    use crate::windowed::testing::{Network, values};
 
     fn control(scaling: &str, transition: u64) -> PragueControl {
         let own = [
@@ -306,7 +306,7 @@ mod tests {
             ("rtt_transition".to_owned(), Value::Count(transition)),
             ("classic_fallback".to_owned(), Value::Flag(false)),
         ];
-        PragueControl::new(&values("prague", own), &FLOW)
+        PragueControl::new(&values("prague", own))
     }
 
     fn acked(packets: u32, marked: u32, una: u32, next: u32) -> Acked {

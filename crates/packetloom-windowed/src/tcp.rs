@@ -1,7 +1,6 @@
 //! TCP NewReno with selective acknowledgements (RFC 5681, RFC 6675).
 
 use super::windowed::{Congestion, Windowed, check, core, default_of, increase};
-use crate::flow::Flow;
 use crate::spec::{Component, Values};
 
 /// TCP.
@@ -23,7 +22,7 @@ impl Congestion for NewReno {
     const ECN: bool = false;
     const SHORTENS: bool = true;
 
-    fn new(_: &Values, _: &Flow) -> NewReno {
+    fn new(_: &Values) -> NewReno {
         NewReno
     }
 }

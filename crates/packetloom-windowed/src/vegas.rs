@@ -81,24 +81,16 @@ impl Congestion for VegasControl {
     const ECN: bool = false;
     const MEASURES: bool = true;
 
-    fn new(values: &Values, _: &Flow) -> VegasControl {
-        VegasControl {
-            alpha: values.number("alpha"),
-            beta: values.number("beta"),
-            gamma: values.number("gamma"),
-            is_paper: values.text("variant") == "paper",
-            base: Time::NEVER,
-            round_rtt: Time::NEVER,
-            samples: 0,
-            round_end: 0,
-            grows: true,
-            phase: Phase::Regular,
-        }
+    fn new(values: &Values) -> VegasControl {
+        let number = |key| values.number(key);
+        let is_paper = values.text("variant") == "paper";
+        VegasControl::unmeasured(number("alpha"), number("beta"), number("gamma"), is_paper)
     }
 
     /// As Linux does with a connection that was idle: the path may be another by now.
-    fn resumed(&mut self, values: &Values, flow: &Flow, _: &mut Window) {
-        *self = VegasControl::new(values, flow);
+    fn resumed(&mut self, _: &Flow, _: &mut Window) {
+        let VegasControl { alpha, beta, gamma, is_paper, .. } = *self;
+        *self = VegasControl::unmeasured(alpha, beta, gamma, is_paper);
     }
 
     #[inline]
@@ -141,6 +133,21 @@ impl Congestion for VegasControl {
 }
 
 impl VegasControl {
+    fn unmeasured(alpha: f64, beta: f64, gamma: f64, is_paper: bool) -> VegasControl {
+        VegasControl {
+            alpha,
+            beta,
+            gamma,
+            is_paper,
+            base: Time::NEVER,
+            round_rtt: Time::NEVER,
+            samples: 0,
+            round_end: 0,
+            grows: true,
+            phase: Phase::Regular,
+        }
+    }
+
     fn measure(&mut self, rtt: Option<Time>) {
         let Some(rtt) = rtt else { return };
         self.base = self.base.min(rtt);
@@ -219,14 +226,14 @@ mod tests {
     use super::*;
     use crate::spec::Value;
     use crate::windowed::Sample;
-    use crate::windowed::testing::{FLOW, Network, values};
+    use crate::windowed::testing::{Network, values};
 
     fn control(variant: &str) -> VegasControl {
         let number = |key: &str, value| (key.to_owned(), Value::Number(value));
         let own = [number("alpha", 2.0), number("beta", 4.0), number("gamma", 1.0)];
         let mut all = values("vegas", own);
         all.entries.insert("variant".to_owned(), Value::Text(variant.to_owned()));
-        VegasControl::new(&all, &FLOW)
+        VegasControl::new(&all)
     }
 
     /// A round of acknowledgements, each with this round-trip time; returns the window after the one that ends it.

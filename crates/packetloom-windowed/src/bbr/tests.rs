@@ -4,7 +4,7 @@
 use super::*;
 use crate::narrow::saturated;
 use crate::spec::Value;
-use crate::windowed::testing::{FLOW, Network, values};
+use crate::windowed::testing::{Network, values};
 use std::fmt::Write;
 
 const AT: fn(u64) -> Time = Time::from_us;
@@ -24,7 +24,7 @@ fn control(min_rtt_window: Time, probe_rtt_duration: Time) -> BbrControl {
         ("probe_rtt_duration".to_owned(), Value::Time(probe_rtt_duration)),
         ("nominal_rtt".to_owned(), Value::Time(AT(1_000))),
     ];
-    BbrControl::new(&values("bbr", own), &FLOW)
+    BbrControl::new(&values("bbr", own))
 }
 
 /// A line for each change of state: when, which, the gain of its pacing rate over the bandwidth, and what there is.

@@ -3,7 +3,7 @@
 
 use super::*;
 use crate::spec::Value;
-use crate::windowed::testing::{FLOW, Network, values};
+use crate::windowed::testing::{Network, values};
 use std::fmt::Write;
 
 const AT: fn(u64) -> Time = Time::from_us;
@@ -27,7 +27,7 @@ fn control(probe_wait: Time, probe_rtt_interval: Time) -> Bbr3Control {
         time("probe_rtt_duration", AT(200)),
         time("nominal_rtt", AT(1_000)),
     ];
-    Bbr3Control::new(&values("bbr3", own), &FLOW)
+    Bbr3Control::new(&values("bbr3", own))
 }
 
 const PUBLISHED: (Time, Time) = (Time::from_us(2_000_000), Time::from_us(5_000_000));

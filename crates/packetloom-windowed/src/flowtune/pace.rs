@@ -17,6 +17,7 @@ use crate::windowed::{Acked, Congestion, Header, Window, core};
 pub struct Pace {
     /// In kb/s; 0: none has come.
     kbps: u32,
+    mss_bytes: u64,
     /// All of the flow's packets: a window that is open.
     open: u32,
     /// What the last packet took beside framing, and when it left.
@@ -76,10 +77,11 @@ impl Congestion for Pace {
     };
     const ECN: bool = false;
 
-    fn new(values: &Values, flow: &Flow) -> Pace {
+    fn new(values: &Values) -> Pace {
         Pace {
             kbps: 0,
-            open: flow.size_bytes.div_ceil(values.bytes("mss")).try_into().unwrap_or(u32::MAX),
+            mss_bytes: values.bytes("mss"),
+            open: 0,
             sent_bytes: 0,
             sent_at: Time::ZERO,
             framing_bytes: 0,
@@ -87,6 +89,10 @@ impl Congestion for Pace {
             due: Time::ZERO,
             alarm: Time::NEVER,
         }
+    }
+
+    fn serve(&mut self, flow: &Flow) {
+        self.open = flow.size_bytes.div_ceil(self.mss_bytes).try_into().unwrap_or(u32::MAX);
     }
 
     #[inline]
@@ -135,7 +141,9 @@ mod tests {
             chain: None,
         };
         let entries = [("mss".to_owned(), Value::Bytes(1_460))].into();
-        Pace::new(&Values { kind: "flowtune".to_owned(), entries }, &flow)
+        let mut pace = Pace::new(&Values { kind: "flowtune".to_owned(), entries });
+        pace.serve(&flow);
+        pace
     }
 
     fn sends(pace: &mut Pace, at: Time, size_bytes: u16) {

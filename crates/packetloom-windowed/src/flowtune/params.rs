@@ -2,6 +2,7 @@
 
 use super::connection::Terms;
 use super::network::Network;
+use super::pace::Pace;
 use super::{CONNECTION, allocator};
 use crate::connections;
 use crate::flow::HostId;
@@ -9,7 +10,7 @@ use crate::narrow::exact;
 use crate::rto::RtoRule;
 use crate::spec::{Complaint, Kind, Param, Value, Values, check_period, param};
 use crate::units::Time;
-use crate::windowed::{self, Config, Defaults, default_of};
+use crate::windowed::{self, Defaults, Setup, default_of};
 use packetloom_control::{Filling, Ned};
 use std::sync::Arc;
 
@@ -109,7 +110,7 @@ fn weights(values: &Values) -> Vec<f64> {
 /// The parameters, read.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    pub tcp: Arc<Config>,
+    pub tcp: Arc<Setup<Pace>>,
     pub allocator: HostId,
     /// Of connections to and from it.
     pub terms: Terms,
@@ -120,7 +121,7 @@ pub struct Settings {
 }
 
 impl Settings {
-    pub fn of(values: &Values, tcp: Arc<Config>) -> Settings {
+    pub fn of(values: &Values, tcp: Arc<Setup<Pace>>) -> Settings {
         let rto = RtoRule::between(values.time("control_min_rto"), values.time("control_max_rto"));
         let fillings = [("f-norm", Filling::PerFlow), ("u-norm", Filling::Uniform)];
         Settings {

@@ -8,7 +8,7 @@ use crate::engine::Context;
 use crate::flow::Flow;
 use crate::pool::{Pool, Taken};
 use crate::units::Time;
-use crate::windowed::{Config, Header, Idle};
+use crate::windowed::{Config, Header, Idle, Setup};
 
 /// The connections of a host.
 pub struct Connected {
@@ -30,22 +30,22 @@ impl Connected {
         &mut self,
         flow: Flow,
         subflows: u8,
-        config: &Config,
+        setup: &Setup<Subflow>,
         context: &mut Context<'_, Header>,
     ) -> Connection {
         if let (Some(pool), Some(kept)) = (&mut self.pool, self.rule.kept) {
             match pool.take(flow.dst) {
                 Taken::Used(idle) => {
-                    let mut connection = Connection::new(flow, subflows, true, config);
-                    connection.resume(idle, kept.restart, context.now, config);
+                    let mut connection = Connection::new(flow, subflows, true, setup);
+                    connection.resume(idle, kept.restart, context.now, setup);
                     return connection;
                 }
-                Taken::Untouched => return Connection::new(flow, subflows, true, config),
+                Taken::Untouched => return Connection::new(flow, subflows, true, setup),
                 Taken::Nothing => {}
             }
         }
-        self.handshakes.open(flow, (0, flow.class), config, context);
-        Connection::new(flow, subflows, false, config)
+        self.handshakes.open(flow, (0, flow.class), setup, context);
+        Connection::new(flow, subflows, false, setup)
     }
 
     /// A subflow was opened; the first one lets the others join.

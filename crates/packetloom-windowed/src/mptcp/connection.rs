@@ -7,7 +7,7 @@ use crate::engine::{Context, FlowStatus, Report};
 use crate::flow::Flow;
 use crate::narrow::narrow;
 use crate::units::Time;
-use crate::windowed::{Config, Header, Idle, Sender};
+use crate::windowed::{Config, Header, Idle, Sender, Setup};
 use std::collections::VecDeque;
 
 /// A flow's subflows, and what none of them carries yet.
@@ -31,8 +31,8 @@ pub struct Connection {
 
 impl Connection {
     /// Of a flow whose subflows are all open, or will all have to be opened.
-    pub fn new(flow: Flow, subflows: u8, is_open: bool, config: &Config) -> Connection {
-        let format = config.format();
+    pub fn new(flow: Flow, subflows: u8, is_open: bool, setup: &Setup<Subflow>) -> Connection {
+        let format = setup.format();
         let packets = format.data.count(flow.size_bytes);
         let mut connection = Connection {
             flow,
@@ -41,11 +41,11 @@ impl Connection {
             next: 0,
             reinjected: VecDeque::new(),
             reinjections: 0,
-            subflows: (0..subflows).map(|number| Sender::new(flow, 0, number, config)).collect(),
+            subflows: (0..subflows).map(|number| Sender::new(flow, 0, number, setup)).collect(),
             open: vec![is_open; subflows.into()],
             turn: 0,
         };
-        connection.describe(config);
+        connection.describe(setup);
         connection
     }
 

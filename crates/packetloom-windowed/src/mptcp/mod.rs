@@ -13,7 +13,7 @@ use super::connections::{self, Step};
 use super::finished::Finished;
 use super::flow_table::FlowTable;
 use super::windowed::{
-    self, Config as Core, Congestion, Header, RETRANSMIT, Windowed, ack_packet, purpose_and_subflow,
+    self, Congestion, Header, RETRANSMIT, Setup, Windowed, ack_packet, purpose_and_subflow,
 };
 use super::{Scheme, Sending};
 use crate::engine::{Context, FlowStatus, Report, Timer, Transport};
@@ -60,7 +60,7 @@ fn check(values: &Values) -> Result<(), Complaint> {
 /// The parameters.
 #[derive(Clone, Debug)]
 pub struct Config {
-    core: Arc<Core>,
+    core: Arc<Setup<Subflow>>,
     subflows: u8,
 }
 

@@ -82,12 +82,12 @@ impl Congestion for Subflow {
     };
     const ECN: bool = false;
 
-    fn new(_: &Values, _: &Flow) -> Subflow {
+    fn new(_: &Values) -> Subflow {
         Subflow::default()
     }
 
     /// What it carried was the last flow's.
-    fn resumed(&mut self, _: &Values, _: &Flow, _: &mut Window) {
+    fn resumed(&mut self, _: &Flow, _: &mut Window) {
         *self = Subflow::default();
     }
 

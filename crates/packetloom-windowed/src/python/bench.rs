@@ -92,9 +92,11 @@ impl Bench {
     pub fn new(values: &Values, rtt: Time) -> Bench {
         let ecn = PythonControl::ecn(values);
         let config = Config::of::<PythonControl>(values);
+        let mut control = PythonControl::new(values);
+        control.serve(&FLOW);
         let mut bench = Bench {
             ecn,
-            control: PythonControl::new(values, &FLOW),
+            control,
             window: config.window(),
             min_rto: values.time("min_rto"),
             mss_bytes: values.bytes("mss"),

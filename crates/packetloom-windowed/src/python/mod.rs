@@ -96,11 +96,14 @@ impl Congestion for PythonControl {
         named(&ROLE, values).is_ok_and(|code| code.constant("ecn") != 0)
     }
 
-    fn new(values: &Values, flow: &Flow) -> PythonControl {
+    fn new(values: &Values) -> PythonControl {
         let code = named(&ROLE, values).expect("it was loaded with the scenario");
-        let methods = Methods::of(code);
-        let view = methods.start.map(|_| Box::new(FlowView::of(flow)));
-        PythonControl { methods, state: code.state(values), flow: view, pacing: None, error: None }
+        let (methods, state) = (Methods::of(code), code.state(values));
+        PythonControl { methods, state, flow: None, pacing: None, error: None }
+    }
+
+    fn serve(&mut self, flow: &Flow) {
+        self.flow = self.methods.start.map(|_| Box::new(FlowView::of(flow)));
     }
 
     fn measures(values: &Values) -> bool {
@@ -118,7 +121,7 @@ impl Congestion for PythonControl {
         }
     }
 
-    fn resumed(&mut self, _: &Values, flow: &Flow, window: &mut Window) {
+    fn resumed(&mut self, flow: &Flow, window: &mut Window) {
         self.flow = None;
         if let Some(resumed) = self.methods.resumed {
             self.call(resumed, &FlowView::of(flow), window);

@@ -3,12 +3,14 @@
 use super::window::{Congestion, Window, WindowLimits};
 use crate::connections::{self, Rule};
 use crate::finished::Finished;
+use crate::flow::Flow;
 use crate::packet::Ecn;
 use crate::packet_format::{self, PacketFormat};
 use crate::priority::{self, Priority};
 use crate::rto::RtoRule;
 use crate::spec::{ALWAYS, Complaint, Fallback, Kind, Needs, Param, Values, check_period, param};
 use crate::units::Time;
+use std::ops::Deref;
 
 /// An option with three blocks (RFC 2018 §3).
 const LONGEST_SACK: u64 = 26;
@@ -51,8 +53,44 @@ pub struct Config {
     pub(super) counts_marks: bool,
     /// Whether senders note what a control that measures goes by.
     pub(super) measures: bool,
-    /// All the values, for the congestion control's own.
-    pub(super) values: Values,
+    max_rto: Time,
+}
+
+/// What a case has once for all flows under a congestion control.
+#[derive(Clone, Debug)]
+pub struct Setup<C> {
+    config: Config,
+    /// What each flow's control starts as.
+    control: C,
+}
+
+impl<C> Deref for Setup<C> {
+    type Target = Config;
+
+    fn deref(&self) -> &Config {
+        &self.config
+    }
+}
+
+impl<C: Congestion> Setup<C> {
+    /// What the parameters come to.
+    pub fn of(values: &Values) -> Setup<C> {
+        Setup { config: Config::of::<C>(values), control: C::new(values) }
+    }
+
+    /// The control of a flow that starts.
+    pub(super) fn control(&self, flow: &Flow) -> C {
+        let mut control = self.control.clone();
+        control.serve(flow);
+        control
+    }
+
+    /// The same with other values of what the control lets be set.
+    pub(super) fn with(&self, values: &Values) -> Setup<C> {
+        let mut setup = self.clone();
+        setup.control.set(values);
+        setup
+    }
 }
 
 /// What the window bounds.
@@ -360,7 +398,7 @@ impl Config {
 
     /// The greatest retransmission timeout.
     pub fn longest_rto(&self) -> Time {
-        self.values.time("max_rto")
+        self.max_rto
     }
 
     /// The window of a flow that starts.
@@ -397,7 +435,7 @@ impl Config {
             },
             counts_marks: C::L4S,
             measures: C::measures(values),
-            values: values.clone(),
+            max_rto: values.time("max_rto"),
         }
     }
 }

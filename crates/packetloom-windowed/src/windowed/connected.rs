@@ -1,7 +1,7 @@
 //! Flows whose connection is not just open: it is opened for them, or taken from a pool. All of it is apart from what
 //! is done for each packet; where connections are open, none of it is there.
 
-use super::config::Config;
+use super::config::{Config, Setup};
 use super::header::Header;
 use super::sender::{Idle, Sender};
 use super::window::Congestion;
@@ -41,33 +41,33 @@ impl<C: Congestion> Connected<C> {
     pub fn start(
         &mut self,
         flow: Flow,
-        config: &Config,
+        setup: &Setup<C>,
         context: &mut Context<'_, Header>,
     ) -> Option<Sender<C>> {
         if let (Some(pool), Some(kept)) = (&mut self.pool, self.rule.kept) {
             match pool.take(flow.dst) {
                 Taken::Used(idle) => {
-                    let mut sender = Sender::of(flow, config);
-                    sender.resume(idle, kept.restart, (&flow, context.now), config);
+                    let mut sender = Sender::of(flow, setup);
+                    sender.resume(idle, kept.restart, (&flow, context.now), setup);
                     sender.report_error(context);
                     return Some(sender);
                 }
-                Taken::Untouched => return Some(begun(flow, config, context)),
+                Taken::Untouched => return Some(begun(flow, setup, context)),
                 Taken::Nothing => {}
             }
         }
-        self.open(flow, config, context);
+        self.open(flow, setup, context);
         None
     }
 
-    fn open(&mut self, flow: Flow, config: &Config, context: &mut Context<'_, Header>) {
+    fn open(&mut self, flow: Flow, setup: &Setup<C>, context: &mut Context<'_, Header>) {
         let class = C::bare_class(flow.class);
         if !self.rule.fast_open || !self.cookies.contains(&flow.dst) {
-            self.handshakes.open(flow, (0, class), config, context);
+            self.handshakes.open(flow, (0, class), setup, context);
             return;
         }
-        let mut sender = begun(flow, config, context);
-        sender.send_in_syn(config, context);
+        let mut sender = begun(flow, setup, context);
+        sender.send_in_syn(setup, context);
         self.handshakes.await_answer(flow, (0, class), context);
         self.in_syn.insert(flow.id, sender);
     }
@@ -78,20 +78,20 @@ impl<C: Congestion> Connected<C> {
         &mut self,
         opened: &Opened,
         answer: &Header,
-        config: &Config,
+        setup: &Setup<C>,
         context: &mut Context<'_, Header>,
     ) -> Sender<C> {
         let flow = opened.flow;
         self.cookies.insert(flow.dst);
         let in_syn = self.in_syn.remove(&flow.id);
         let was_in_syn = in_syn.is_some();
-        let mut sender = in_syn.unwrap_or_else(|| begun(flow, config, context));
-        sender.opened(opened, self.rule.syn_rto, config);
+        let mut sender = in_syn.unwrap_or_else(|| begun(flow, setup, context));
+        sender.opened(opened, self.rule.syn_rto, setup);
         if answer.ack > 0 {
-            sender.acknowledged(answer, config, context);
+            sender.acknowledged(answer, setup, context);
         } else if was_in_syn {
             // The answer to a SYN without data acknowledges none: what went with the first is lost.
-            sender.hold_lost(config, context.now);
+            sender.hold_lost(setup, context.now);
         }
         sender
     }
@@ -134,18 +134,18 @@ impl<C: Congestion> Connected<C> {
     pub fn receive(
         &mut self,
         packet: &Packet<Header>,
-        config: &Config,
+        setup: &Setup<C>,
         context: &mut Context<'_, Header>,
     ) -> Option<Sender<C>> {
         let class = C::bare_class(packet.class);
-        let opened = self.handshakes.receive(packet, class, config, context)?;
-        Some(self.opened(&opened, &packet.header, config, context))
+        let opened = self.handshakes.receive(packet, class, setup, context)?;
+        Some(self.opened(&opened, &packet.header, setup, context))
     }
 }
 
 /// A sender on a connection that has carried nothing.
-fn begun<C: Congestion>(flow: Flow, config: &Config, context: &mut Context<'_, Header>) -> Sender<C> {
-    let mut sender = Sender::of(flow, config);
+fn begun<C: Congestion>(flow: Flow, setup: &Setup<C>, context: &mut Context<'_, Header>) -> Sender<C> {
+    let mut sender = Sender::of(flow, setup);
     sender.begin(context);
     sender
 }

@@ -20,7 +20,7 @@ pub mod testing;
 mod view;
 mod window;
 
-pub use config::{Config, Defaults, Reacts, check, core, default_of};
+pub use config::{Config, Defaults, Reacts, Setup, check, core, default_of};
 pub use header::{Block, Header, ack_packet};
 pub use receiver::Receiver;
 pub use sender::{Idle, Sender};
@@ -60,7 +60,7 @@ pub fn purpose_and_subflow(timer: Timer) -> (u8, u8) {
 
 /// All window-based flows at one host, under the congestion control `C`.
 pub struct Windowed<C: Congestion> {
-    config: Arc<Config>,
+    config: Arc<Setup<C>>,
     senders: FlowTable<Sender<C>>,
     receivers: FlowTable<Receiver>,
     finished: Finished,
@@ -71,7 +71,7 @@ pub struct Windowed<C: Congestion> {
 
 impl<C: Congestion> Scheme for Windowed<C> {
     const COMPONENT: Component = C::COMPONENT;
-    type Config = Arc<Config>;
+    type Config = Arc<Setup<C>>;
     const JUDGED: Judged = Judged::Flows;
 
     fn goes_by_marks(values: &Values) -> bool {
@@ -82,11 +82,11 @@ impl<C: Congestion> Scheme for Windowed<C> {
         C::classes(values)
     }
 
-    fn configure(values: &Values) -> Arc<Config> {
-        Arc::new(Config::of::<C>(values))
+    fn configure(values: &Values) -> Arc<Setup<C>> {
+        Arc::new(Setup::of(values))
     }
 
-    fn new(config: &Arc<Config>) -> Windowed<C> {
+    fn new(config: &Arc<Setup<C>>) -> Windowed<C> {
         Windowed {
             finished: config.finished(),
             connected: Connected::new(config),
@@ -109,7 +109,7 @@ impl<C: Congestion> Transport for Windowed<C> {
     const SETTABLE: &'static [&'static str] = C::SETTABLE;
 
     fn set(&mut self, values: &Values, _: Time) {
-        self.config = Arc::new(Config { values: values.clone(), ..(*self.config).clone() });
+        self.config = Arc::new(self.config.with(values));
         self.senders.states_mut().for_each(|sender| sender.set(values));
     }
 
@@ -198,7 +198,7 @@ impl<C: Congestion> Transport for Windowed<C> {
 impl<C: Congestion> Windowed<C> {
     /// A flow that this host sends, and the parameters.
     pub fn sender(&mut self, flow: FlowId) -> Option<(&mut Sender<C>, &Config)> {
-        self.senders.get_mut(flow).map(|sender| (sender, &*self.config))
+        self.senders.get_mut(flow).map(|sender| (sender, &**self.config))
     }
 
     /// The congestion control of a flow that this host sends.

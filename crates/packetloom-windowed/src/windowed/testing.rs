@@ -7,7 +7,6 @@ use super::deliveries::Deliveries;
 use super::extras::Pacer;
 use super::view::{Acked, Limit};
 use super::window::{Congestion, Window, WindowLimits};
-use crate::flow::Flow;
 use crate::spec::{Value, Values};
 use crate::units::{Rate, Time};
 use std::cmp::Reverse;
@@ -15,19 +14,6 @@ use std::collections::{BTreeSet, BinaryHeap};
 
 /// Payload of a packet: at 10 Gb/s a microsecond. Headers are nothing here.
 pub const BYTES: u32 = 1_250;
-
-/// A flow, of which controls go by nothing here.
-pub const FLOW: Flow = Flow {
-    id: 0,
-    src: 0,
-    dst: 1,
-    size_bytes: 1 << 40,
-    start: Time::ZERO,
-    deadline: Time::NEVER,
-    class: 0,
-    source: 0,
-    chain: None,
-};
 
 /// A transport's values, as far as controls read them.
 pub fn values<const N: usize>(kind: &str, own: [(String, Value); N]) -> Values {

@@ -253,7 +253,7 @@ impl Window {
 
 /// A congestion control: how the window reacts to acknowledgements and losses (by default, as in RFC 5681), and
 /// what its packets carry of it.
-pub trait Congestion: Sized + Send {
+pub trait Congestion: Clone + Send + Sync {
     /// The transport that it makes.
     const COMPONENT: Component;
     /// Whether its data packets may be marked.
@@ -331,8 +331,11 @@ pub trait Congestion: Sized + Send {
         None
     }
 
-    /// At a flow's start.
-    fn new(values: &Values, flow: &Flow) -> Self;
+    /// What every flow starts with, read once for a case: each has a copy.
+    fn new(values: &Values) -> Self;
+
+    /// Is this flow's from now on.
+    fn serve(&mut self, _flow: &Flow) {}
 
     /// The least slow-start threshold after a loss, in packets (RFC 5681 §3.1).
     fn least_threshold(&self) -> u32 {
@@ -340,7 +343,7 @@ pub trait Congestion: Sized + Send {
     }
 
     /// The connection goes on with another flow, whose packets are numbered from 0 again.
-    fn resumed(&mut self, _values: &Values, _flow: &Flow, _window: &mut Window) {}
+    fn resumed(&mut self, _flow: &Flow, _window: &mut Window) {}
 
     /// Whether the window of a connection that was idle is reduced.
     const RESTARTS: bool = true;

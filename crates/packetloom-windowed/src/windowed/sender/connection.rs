@@ -36,7 +36,7 @@ impl<C: Congestion> Sender<C> {
             let waited = now.since(idle.last_sent);
             restart.apply(&mut self.window, &config.window(), waited, self.rto.current(&config.rto));
         }
-        self.congestion.resumed(&config.values, flow, &mut self.window);
+        self.congestion.resumed(flow, &mut self.window);
     }
 
     /// The flow's connection was opened by a handshake. The window of a connection whose SYN was lost is one packet

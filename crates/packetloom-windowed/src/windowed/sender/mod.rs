@@ -12,7 +12,7 @@ mod timer;
 
 pub use connection::Idle;
 
-use super::config::{Config, WindowMeasure};
+use super::config::{Config, Setup, WindowMeasure};
 use super::extras::{Extras, Flight};
 use super::header::Header;
 use super::prr::Prr;
@@ -72,8 +72,8 @@ fn flight_of<C: Congestion>(extras: &mut Option<Box<Extras>>) -> Option<&mut Fli
 
 impl<C: Congestion> Sender<C> {
     /// The sender of a whole flow.
-    pub fn of(flow: Flow, config: &Config) -> Sender<C> {
-        Sender::new(flow, config.format.data.count(flow.size_bytes), 0, config)
+    pub fn of(flow: Flow, setup: &Setup<C>) -> Sender<C> {
+        Sender::new(flow, setup.format.data.count(flow.size_bytes), 0, setup)
     }
 
     /// Goes on with other values of what its congestion control lets be set.
@@ -82,7 +82,7 @@ impl<C: Congestion> Sender<C> {
     }
 
     /// The sender of so many packets.
-    pub fn new(flow: Flow, packets: u32, subflow: u8, config: &Config) -> Sender<C> {
+    pub fn new(flow: Flow, packets: u32, subflow: u8, setup: &Setup<C>) -> Sender<C> {
         Sender {
             flow,
             subflow,
@@ -94,16 +94,16 @@ impl<C: Congestion> Sender<C> {
             lost_below: 0,
             retransmit_next: 0,
             pipe: 0,
-            window: config.window(),
-            congestion: C::new(&config.values, &flow),
+            window: setup.window(),
+            congestion: setup.control(&flow),
             recovery: None,
-            rto: Rto::new(&config.rto),
+            rto: Rto::new(&setup.rto),
             timed: None,
             expires: Time::NEVER,
             alarm: Time::NEVER,
             timeouts_in_a_row: 0,
             last_sent: Time::ZERO,
-            extras: Extras::new(config),
+            extras: Extras::new(setup),
             report: Report::default(),
         }
     }
