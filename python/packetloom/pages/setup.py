@@ -6,6 +6,8 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import pyarrow.compute as pc
+
 from packetloom.common.quantities import size_said
 from packetloom.store.results import Results
 
@@ -51,7 +53,8 @@ def _hosts(one: Results) -> int:
     """How many hosts have ports in the first case that has any."""
     for _, ports in one.partitions("ports", ["node"]):
         if ports.num_rows:
-            return sum(name.startswith("host") for name in set(ports["node"].to_pylist()))
+            names = pc.unique(ports["node"].combine_chunks()).to_pylist()
+            return sum(name.startswith("host") for name in names)
     return 0
 
 

@@ -34,6 +34,8 @@ from packetloom.store.outcome import Columns, Outcome
 COMMIT = "flows"
 OTHERS = tuple(name for name in PARTITIONED if name != COMMIT)
 SYNC_THREADS = 8
+PIECE = 1 << 16
+"""Rows that are compared at a time: a whole column of texts would take as much memory as the table's own."""
 FINGERPRINTED = (
     "flow_id",
     "src",
@@ -191,9 +193,12 @@ def _must_hold(file: Path, table: pa.Table, row: CaseRow, written: Content | Non
     """Rows of an earlier format do not say what was written."""
     if written and content_of(table) != written:
         raise DamageError(file, "holds other values than were written there")
-    for name, column in _case_columns(row, table.num_rows).items():
+    rows = table.num_rows
+    for name, column in _case_columns(row, min(rows, PIECE)).items():
         found = table[name] if name in table.column_names else pa.chunked_array([], column.type)
-        if not found.equals(pa.chunked_array(column) if isinstance(column, pa.Array) else column):
+        piece = column if isinstance(column, pa.ChunkedArray) else pa.chunked_array([column])
+        starts = range(0, rows, PIECE)
+        if not all(found.slice(at, PIECE).equals(piece.slice(0, rows - at)) for at in starts):
             raise DamageError(file, f"holds another {name} than its case has")
 
 

@@ -336,9 +336,7 @@ impl Policy {
             }
         }
     }
-}
 
-impl Policy {
     /// Which of so many ports that lead to a packet's destination.
     #[inline]
     fn nth<H>(&mut self, count: u32, packet: &Packet<H>) -> u32 {

@@ -41,7 +41,7 @@ def tails(runs: Runs) -> list[Panel]:
     curves = []
     for place, (row, flows) in enumerate(per_case(runs["others"], ("size_bytes", "slowdown"))):
         if row.seed == 1:
-            small = flows.filter(pl.col("size_bytes") < SMALL_BYTES)["slowdown"].drop_nans()
+            small = flows.filter(pl.col("size_bytes") < SMALL_BYTES)["slowdown"]
             values = quantiles(small.to_numpy(), shares).tolist()
             curves.append(Curve(row.label, style_at(place), values, shares, points=False))
     return [Panel("messages up to 1460 B, W4 at 0.8", "slowdown", "share of messages", curves, log_x=True)]
@@ -64,8 +64,7 @@ def levels(runs: Runs) -> list[Panel]:
     for place, (row, flows) in enumerate(per_case(runs["levels"], ("size_bytes", "slowdown"))):
         if row.seed == 1:
             shares = [0.5 + 0.5 * nth / (POINTS - 1) for nth in range(POINTS)]
-            slowdown = flows["slowdown"].drop_nans()
-            values = quantiles(slowdown.to_numpy(), shares).tolist()
+            values = quantiles(flows["slowdown"].to_numpy(), shares).tolist()
             curves.append(Curve(row.label, style_at(place), values, shares, points=False))
     return [Panel("W1 at 0.8", "slowdown", "share of messages", curves, log_x=True)]
 
