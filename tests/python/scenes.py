@@ -97,6 +97,7 @@ OF_QUEUE: dict[str, Json] = {
     "cbfc": {"lossless": [1], "credits": "16KB", "ecn_min": "5KB", "ecn_max": "20KB"},
     "ndp": {"ecn_min": "7.5KB", "ecn_max": "29KB"},
     "bfc": {"queues": 3},
+    "floodgate": {"window": 0.5, "credit_every": "2us", "queue": LOSSLESS},
     "egress": {"scheduler": "fair-queueing", "aqm": "sojourn", "buffer": {"kind": "private", "capacity": "30KB"}},
 }
 OF_PART: dict[str, Json] = {
@@ -124,6 +125,7 @@ UNDER_QUEUE = {
     "ndp": "uec",
     "daq": "daq",
     "shared-buffer": "dcqcn",
+    "floodgate": "dcqcn",
     "weighted-fair": "numfabric",
     "bfc": "bfc",
 }
@@ -351,7 +353,7 @@ def scene(section: str, kind: str) -> tuple[Json, Where]:
         case "queue":
             queue = _class("queue", kind) | OF_QUEUE.get(kind, {})
             made = _with_transport(UNDER_QUEUE.get(kind, "tcp"), queue)
-            if kind == "cbfc":
+            if kind in ("cbfc", "floodgate"):
                 del made["fault"]
             return made, ["scheme", 0, "queue"]
         case "scheduler" | "aqm" | "buffer" | "flow_control":

@@ -308,6 +308,8 @@ ALSO: dict[str, tuple[dict[str, Json], list[Json] | None]] = {
         for section in ("queue", "flow_control")
         for name, values in (("credit_size", ["1KB", "4KB"]), ("packet_overhead", ["100B"]))
     },
+    "queue/floodgate.delay_above": (CROWDED | {"topology.leaves": 4, "topology.spines": 1}, [0.0]),
+    "queue/floodgate.voqs": (CROWDED, [1]),
     "queue.ecn_by_rate": (TWO_RATES, None),
     "aqm/threshold.by_rate": (TWO_RATES, None),
     "aqm/red.by_rate": (TWO_RATES, None),

@@ -11,6 +11,7 @@ from packetloom.reproduce import PAPERS, PAPERS_FOLDER
 from packetloom.reproduce.claims import Claim, Finding, judge
 from packetloom.reproduce.transports import PAPER, measure
 from packetloom.reproduce.transports.abm import ABM, DYNAMIC
+from packetloom.reproduce.transports.floodgate import CONTROLS, FLOODGATE, IDEAL
 from packetloom.reproduce.transports.powertcp import (
     ARRIVALS_NS,
     DCQCN,
@@ -176,14 +177,42 @@ def test_drain_times_are_held_to_the_bound_of_their_class(rate: float, verdict: 
     assert found.verdict == verdict
 
 
-def test_claims_of_what_is_not_built_are_listed_and_not_judged() -> None:
+@pytest.mark.parametrize(("fullest", "verdict"), [(1000.0, "holds"), (1002.0, "differs")])
+def test_floodgate_is_judged_by_the_switch_that_holds_most(fullest: float, verdict: str) -> None:
+    """Ports of a switch add up at each moment; those of others, and of hosts, do not."""
+
+    def case(scheme: str, most: float) -> tuple[dict[str, Any], dict[tuple[str, str, int], pl.DataFrame]]:
+        return {"scheme": scheme}, {
+            ("leaf0", "host0", 1): samples([0.0] * 3, [most, 0.0, most / 2]),
+            ("leaf0", "spine0", 1): samples([0.0] * 3, [0.0, most - 1.0, most / 2]),
+            ("leaf1", "host9", 1): samples([0.0] * 3, [most / 4] * 3),
+            ("host0", "leaf0", 1): samples([0.0] * 3, [1e6] * 3),
+        }
+
+    cases = []
+    for control in CONTROLS:
+        cases += [case(control, 3000.0), case(f"{control}, {FLOODGATE}", fullest), case(f"{control}, {IDEAL}", 300.0)]
+    found = judge(claim_of("FG1"), runs(floodgate_incast=Sampled(*cases)))
+    assert set(values(found.deciding).values()) == {round(3000 / fullest, 9)}
+    assert set(values(found.beside).values()) == {10.0}
+    assert found.verdict == verdict
+
+
+@pytest.mark.parametrize(("fct_ns", "verdict"), [(1029.0, "holds"), (1035.0, "differs")])
+def test_windows_must_not_slow_flows_of_no_incast(fct_ns: float, verdict: str) -> None:
+    columns: dict[str, dict[str, list[float]]] = {}
+    for control in CONTROLS:
+        columns |= {control: {"fct_ns": [500.0, 1500.0]}, f"{control}, {IDEAL}": {"fct_ns": [2000.0]}}
+        columns[f"{control}, {FLOODGATE}"] = {"fct_ns": [fct_ns]}
+    found = judge(claim_of("FG2"), runs(floodgate_poisson=flows(columns)))
+    assert set(values(found.deciding).values()) == {round(1000 / fct_ns, 9)}
+    assert set(values(found.beside).values()) == {0.5}
+    assert found.verdict == verdict
+
+
+def test_claims_that_cannot_be_judged_are_listed() -> None:
     ids = [claim.id for claim in PAPER.claims]
     assert len(set(ids)) == len(ids)
-    unbuilt = {"FG": "Floodgate"}
-    for claim in PAPER.claims:
-        if name := unbuilt.get(claim.id[:2]):
-            found = judge(claim, {})
-            assert (found.verdict, found.reason) == ("not comparable", f"{name} is not built.")
     for id in ("PW5", "AB3"):
         assert judge(claim_of(id), {}).verdict == "not comparable"
 

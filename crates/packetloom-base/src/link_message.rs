@@ -40,6 +40,31 @@ pub enum LinkMessage {
         /// Whether it may not.
         is_paused: bool,
     },
+    /// Of the window for a destination so many bytes are free again; or, where bytes are numbered, all up to this number
+    /// (Floodgate).
+    Window {
+        /// The host.
+        dst: u32,
+        /// How many, or up to where.
+        bytes: u32,
+    },
+    /// No window came back for some time: how far the bytes for a destination were sent, and how far they came back
+    /// (Floodgate's switchSYN).
+    Resync {
+        /// The host.
+        dst: u32,
+        /// The number of the last byte sent.
+        sent: u32,
+        /// That of the last that came back.
+        returned: u32,
+    },
+    /// A host may send nothing more to another, or may again (Floodgate's dstPause and dstResume).
+    Destination {
+        /// The other.
+        dst: u32,
+        /// Whether it may not.
+        is_paused: bool,
+    },
     /// A node's reminder to itself: a pause that it received may be over.
     PauseOver {
         /// The class.
@@ -61,9 +86,12 @@ pub enum LinkMessage {
 const CREDIT: u16 = 0;
 const PAUSE: u16 = 1;
 const QUEUE: u16 = 2;
-const PAUSE_OVER: u16 = 3;
-const PAUSE_ENDS: u16 = 4;
-const WATCHDOG: u16 = 5;
+const WINDOW: u16 = 3;
+const RESYNC: u16 = 4;
+const DESTINATION: u16 = 5;
+const PAUSE_OVER: u16 = 6;
+const PAUSE_ENDS: u16 = 7;
+const WATCHDOG: u16 = 8;
 
 /// The longest that a packet can be here, with its framing.
 const LONGEST_FRAME_BYTES: u64 = 9_216 + 20;
@@ -85,6 +113,13 @@ impl LinkMessage {
             LinkMessage::Pause { class, quanta, origin } => (PAUSE, class, quanta, origin),
             LinkMessage::Queue { queue, is_paused } => {
                 (QUEUE, u8::from(is_paused), queue, PauseOrigin::default())
+            }
+            LinkMessage::Window { dst, bytes } => (WINDOW, 0, bytes, PauseOrigin { link: dst, passed_on: 0 }),
+            LinkMessage::Resync { dst, sent, returned } => {
+                (RESYNC, 0, sent, PauseOrigin { link: dst, passed_on: returned })
+            }
+            LinkMessage::Destination { dst, is_paused } => {
+                (DESTINATION, u8::from(is_paused), dst, PauseOrigin::default())
             }
             LinkMessage::PauseOver { class } => (PAUSE_OVER, class, 0, PauseOrigin::default()),
             LinkMessage::PauseEnds { class } => (PAUSE_ENDS, class, 0, PauseOrigin::default()),
@@ -109,6 +144,9 @@ impl LinkMessage {
                 LinkMessage::Pause { class, quanta: priority, origin }
             }
             QUEUE => LinkMessage::Queue { queue: priority, is_paused: class != 0 },
+            WINDOW => LinkMessage::Window { dst: packet.flow, bytes: priority },
+            RESYNC => LinkMessage::Resync { dst: packet.flow, sent: priority, returned: packet.src },
+            DESTINATION => LinkMessage::Destination { dst: priority, is_paused: class != 0 },
             PAUSE_OVER => LinkMessage::PauseOver { class },
             PAUSE_ENDS => LinkMessage::PauseEnds { class },
             _ => LinkMessage::Watchdog { class },
@@ -164,6 +202,9 @@ mod tests {
             LinkMessage::Pause { class: 3, quanta: LinkMessage::UNTIL_RESUMED, origin },
             LinkMessage::Queue { queue: 31, is_paused: true },
             LinkMessage::Queue { queue: 70_000, is_paused: false },
+            LinkMessage::Window { dst: 7, bytes: u32::MAX },
+            LinkMessage::Resync { dst: 7, sent: 3_000, returned: u32::MAX },
+            LinkMessage::Destination { dst: 9, is_paused: true },
             LinkMessage::PauseOver { class: 3 },
             LinkMessage::PauseEnds { class: 4 },
             LinkMessage::Watchdog { class: 5 },

@@ -78,7 +78,7 @@ use pair::Pair;
 use plans::Plans;
 use rota::Rotas;
 use sending::ack_info;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 packetloom_transport::family! {
@@ -162,6 +162,8 @@ pub struct Rdma<C: Control> {
     in_order: Option<Box<InOrder<C>>>,
     /// Where CNPs are not limited for each flow by itself.
     quiet: Option<Box<Quiet>>,
+    /// The hosts to which nothing may be sent, where the switch says so.
+    held: BTreeSet<HostId>,
 }
 
 impl<C: Control> Scheme for Rdma<C> {
@@ -226,6 +228,7 @@ impl<C: Control> Scheme for Rdma<C> {
             connected: Connected::new(&setup.config),
             in_order: setup.config.in_order.map(|pairs| Box::new(InOrder::new(pairs))),
             quiet: Quiet::new(&setup.config),
+            held: BTreeSet::new(),
             setup: setup.clone(),
             senders: FlowTable::default(),
             rotas: Rotas::default(),
@@ -245,6 +248,7 @@ impl<C: Control> Transport for Rdma<C> {
     type Header = Header<C::Fields>;
     type Agent = C::Agent;
     const SHORTENS: bool = C::SHORTENS;
+    const HEEDS_DESTINATIONS: bool = true;
     const SETTABLE: &'static [&'static str] = C::SETTABLE;
 
     fn start(&mut self, flow: Flow, context: &mut Host<'_, C>) {
@@ -320,6 +324,22 @@ impl<C: Control> Transport for Rdma<C> {
         self.serve(context);
     }
 
+    fn paused_to(&mut self, dst: HostId, is_paused: bool, context: &mut Host<'_, C>) {
+        if is_paused {
+            self.held.insert(dst);
+        } else {
+            self.held.remove(&dst);
+        }
+        let flows: BTreeSet<FlowId> = self
+            .senders
+            .states()
+            .filter(|sender| sender.pair.flow.dst == dst)
+            .map(|sender| sender.pair.flow.id)
+            .collect();
+        flows.into_iter().for_each(|flow| self.settle(flow, context));
+        self.serve(context);
+    }
+
     fn set(&mut self, values: &Values, now: Time) {
         // What has passed, has passed by the constants that held then.
         for sender in self.senders.states_mut() {
@@ -358,7 +378,9 @@ impl<C: Control> Transport for Rdma<C> {
             // Nobody knows how a flow fares. It never stands still, unless the host's link does.
             return Vec::new();
         }
-        let open = self.senders.states().map(|sender| match sender.control.is_paused() {
+        let is_paused =
+            |sender: &Sender<C>| sender.control.is_paused() || self.held.contains(&sender.pair.flow.dst);
+        let open = self.senders.states().map(|sender| match is_paused(sender) {
             true => FlowStatus { waits_for: "its switch, which has paused it", ..sender.pair.status(config) },
             false => sender.pair.status(config),
         });

@@ -48,7 +48,8 @@ impl<C: Control> Rdma<C> {
         }
         let window_bytes = config.window_bytes(&pair.path, control.rate());
         pair.window_bytes = window_bytes.min(control.window_bytes());
-        let may_send_at = pair.may_send_at().filter(|_| !control.is_paused());
+        let is_held = !self.held.is_empty() && self.held.contains(&pair.flow.dst);
+        let may_send_at = pair.may_send_at().filter(|_| !(control.is_paused() || is_held));
         let link = match config.has_several_links() {
             true => context.link_for(flow, *port, pair.flow.dst),
             false => 0,

@@ -200,6 +200,8 @@ pub struct Needs {
     pub whole: Option<&'static str>,
     /// No requirement: packets of its flows can be left out.
     pub shortens: bool,
+    /// No requirement: it heeds pauses of destinations.
+    pub heeds_destinations: bool,
 }
 
 /// A transport as the rest of the program knows it, which is compiled once and not for each of them.
@@ -259,6 +261,7 @@ impl Entry {
                     why => why,
                 },
                 shortens: T::SHORTENS,
+                heeds_destinations: T::HEEDS_DESTINATIONS,
             },
             smallest_bytes: T::smallest_bytes,
             goes_by_marks: T::goes_by_marks,

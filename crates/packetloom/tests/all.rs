@@ -24,6 +24,7 @@ mod fastpass;
 mod faults;
 mod fidelity;
 mod files;
+mod floodgate;
 mod flow_samples;
 mod flowtune;
 mod graphs;

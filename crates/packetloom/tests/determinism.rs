@@ -563,6 +563,13 @@ deadlines = { kind = "exponential", mean = "1ms", floor = "100us" }
         ("roce", [LOSSLESS, r#"{ kind = "shared-buffer", buffer = "600KB" }"#]),
         ("roce", [CBFC, r#"{ kind = "cbfc", credits = "4KB", lossless = [3, 5], packet_overhead = "64B" }"#]),
         ("dcqcn", [LOSSLESS, ECN]),
+        (
+            "dcqcn",
+            [
+                r#"{ kind = "floodgate", variant = "ideal", window = 0.2, voqs = 1 }"#,
+                r#"{ kind = "floodgate", window = 0.1, credit_every = "2us", delay_above = 0.1 }"#,
+            ],
+        ),
         ("bfc", [r#"{ kind = "bfc", queues = 2 }"#, r#"{ kind = "bfc", pause_every = "1us" }"#]),
         ("timely", [LOSSLESS, DROP_TAIL]),
         ("hpcc", [LOSSLESS, PFABRIC]),

@@ -14,7 +14,7 @@ use packetloom::{central, transport};
 use std::collections::BTreeMap;
 
 /// Transport, queue, routing.
-pub const SCHEMES: [(&str, &str, &str); 72] = [
+pub const SCHEMES: [(&str, &str, &str); 74] = [
     ("tcp", r#"{ kind = "drop-tail", capacity = "225KB" }"#, "ecmp"),
     ("tcp", r#"{ kind = "drop-tail", capacity = "5 packets" }"#, "ecmp"),
     ("cubic", r#"{ kind = "drop-tail", capacity = "100KB" }"#, "ecmp"),
@@ -112,6 +112,12 @@ pub const SCHEMES: [(&str, &str, &str); 72] = [
     ),
     ("bfc", r#"{ kind = "bfc", queues = 3 }"#, "ecmp"),
     ("bfc", r#"{ kind = "bfc", variant = "bfc-ns3", hop_rtt = "1us", pause_above = 0.1 }"#, "ecmp"),
+    ("dcqcn", r#"{ kind = "floodgate", variant = "ideal", window = 0.1, voqs = 2 }"#, "ecmp"),
+    (
+        "hpcc",
+        r#"{ kind = "floodgate", window = 0.1, credit_every = "3us", queue = { kind = "shared-buffer", ecn_min = "10KB", ecn_max = "40KB" } }"#,
+        "ecmp",
+    ),
     ("timely", r#"{ kind = "shared-buffer", ecn_min = "10KB", ecn_max = "40KB" }"#, "ecmp"),
     ("hpcc", r#"{ kind = "shared-buffer", ecn_min = "10KB", ecn_max = "40KB" }"#, "ecmp"),
     ("powertcp", r#"{ kind = "shared-buffer", ecn_min = "10KB", ecn_max = "40KB" }"#, "ecmp"),
@@ -191,8 +197,8 @@ fn suits(transport: &str, network: &str) -> bool {
 pub fn scheme((transport, queue, routing): (&str, &str, &str)) -> String {
     let routing = if routing.starts_with('{') { routing.to_string() } else { format!("{routing:?}") };
     // Hosts and switches count the same credits; and hosts must know pauses.
-    let is_alike =
-        transport == "daq" || ["shared-buffer", "bfc", "flow_control"].iter().any(|one| queue.contains(one));
+    let is_alike = transport == "daq"
+        || ["shared-buffer", "bfc", "floodgate", "flow_control"].iter().any(|one| queue.contains(one));
     let nic = if is_alike { queue } else { "\"drop-tail\"" };
     let keys = common::required_keys(transport);
     format!(

@@ -130,7 +130,9 @@ PAPERS: dict[str, PaperEntry] = {
     "rdma": PaperEntry("Lossless Ethernet and RDMA: PFC, DCQCN, TIMELY, HPCC, IRN, Swift", _rdma),
     "homa": PaperEntry("Homa (SIGCOMM 2018)", _homa),
     "balance": PaperEntry("Balancing load: LetFlow, CONGA, DRILL, ConWeave, REPS, Hedera", _balance),
-    "transports": PaperEntry("Transports of 2017 to 2025: SIRD, ExpressPass, dcPIM, PowerTCP, ABM, BFC", _transports),
+    "transports": PaperEntry(
+        "Transports of 2017 to 2025: SIRD, ExpressPass, dcPIM, PowerTCP, ABM, BFC, Floodgate", _transports
+    ),
 }
 
 

@@ -13,12 +13,12 @@ use super::partition::Partition;
 use super::port::{Discipline, Port};
 use super::shard::Shard;
 use super::switch::{
-    Backpressure, Balance, Credits, CutThrough, Equipment, LinkControl, PauseSettings, Pauses, Returns,
-    Switch, Ties, Updates,
+    Backpressure, Balance, Credits, CutThrough, Equipment, LinkControl, LinkFacts, PauseSettings, Pauses,
+    PortFacts, Returns, Switch, Ties, Updates, Windows,
 };
 use crate::fault::{LinkFault, SlowHost};
 use crate::narrow::exact;
-use crate::queue::{Headroom, Loans, Memory, Pool, Site, Specification};
+use crate::queue::{Headroom, Loans, Memory, Pool, Site, Specification, WindowSettings};
 use crate::random::{Purpose, Stream};
 use crate::record::{QueueRecorder, SentRecorder};
 use crate::routing::{self, Detours, PathChoice, PathCode, Router, Weights};
@@ -286,7 +286,7 @@ impl<'a> Assembly<'a> {
     }
 
     /// The shared buffer of a switch, if that is its queue; `back`: its ports that lead back, link by link.
-    fn pauses(&self, id: u32, back: &[u32]) -> Option<LinkControl> {
+    fn pauses(&self, id: u32, back: &[u32]) -> Option<Pauses> {
         let (pfc, topology) = (self.plan.queue.pfc.as_ref()?, self.plan.topology);
         let settings = PauseSettings::of(&pfc.pauses);
         let links_in = &self.partition.links_in[id as usize];
@@ -303,7 +303,36 @@ impl<'a> Assembly<'a> {
             false => Ties::Rotate { turn: 0 },
         };
         let memory = Memory::build(pfc, &links, topology.nic_rate());
-        Some(LinkControl::Pauses(Box::new(Pauses::new(memory, settings, ties, (id, first_link_out)))))
+        Some(Pauses::new(memory, settings, ties, (id, first_link_out)))
+    }
+
+    /// The windows of a switch.
+    fn windows(&self, id: u32, settings: &WindowSettings) -> Windows {
+        let topology = self.plan.topology;
+        let tier = |node: u32| topology.nodes[node as usize].tier;
+        let link = |number: usize| &topology.links[number];
+        let is_topmost = topology.nodes.iter().all(|node| node.tier <= tier(id));
+        let of_port = |number: u32| {
+            let Link { dst, latency, rate, .. } = *link(number as usize);
+            let is_upwards = tier(dst) >= tier(id);
+            let has_window = tier(dst) > 0 && (is_upwards || is_topmost || settings.has_windows_downwards);
+            let window_bytes = || settings.window_bytes(latency, rate, self.plan.largest_packet_bytes);
+            PortFacts { window_bytes: has_window.then(window_bytes), is_upwards }
+        };
+        let of_link = |number: &u32| {
+            let Link { src, latency, rate, .. } = *link(*number as usize);
+            let is_from_switch = tier(src) > 0;
+            let above = settings.pause_above_bytes(latency, rate);
+            LinkFacts { is_from_switch, pause_above_bytes: above.filter(|_| !is_from_switch) }
+        };
+        let out = topology.nodes[id as usize].ports.clone();
+        let delays = out.clone().map(|number| {
+            let Link { latency, rate, .. } = *link(number as usize);
+            settings.delay_above_bytes(latency, rate)
+        });
+        let facts =
+            (out.map(of_port).collect(), self.partition.links_in[id as usize].iter().map(of_link).collect());
+        Windows::new(facts, settings, (topology.hosts, delays.max().unwrap_or(u64::MAX)))
     }
 
     /// `has_agents`: the transport has an agent at each of its ports.
@@ -325,7 +354,15 @@ impl<'a> Assembly<'a> {
             let loans = queue.daq.as_ref().and_then(|settings| Loans::build(settings, &to_hosts()));
             LinkControl::Credits(Credits::new(bytes, returns, loans))
         });
-        let control = credits.or_else(|| self.pauses(id, &back)).or_else(|| {
+        let pauses = || {
+            let pauses = self.pauses(id, &back)?;
+            let pauses = match &queue.windows {
+                Some(settings) => pauses.with_windows(self.windows(id, settings)),
+                None => pauses,
+            };
+            Some(LinkControl::Pauses(Box::new(pauses)))
+        };
+        let control = credits.or_else(pauses).or_else(|| {
             let backpressure = Backpressure::of(queue.backpressure.as_ref()?, numbers_in.len());
             Some(LinkControl::Backpressure(Box::new(backpressure)))
         });

@@ -29,6 +29,8 @@ pub trait Transport: Send {
     const HAS_PULLS: bool = false;
     /// Whether packets of a flow can be left out (see [`Transport::shorten`]).
     const SHORTENS: bool = false;
+    /// Whether it heeds pauses of destinations (see [`Transport::paused_to`]).
+    const HEEDS_DESTINATIONS: bool = false;
 
     /// The parameters that may be set while a case runs.
     const SETTABLE: &'static [&'static str] = &[];
@@ -55,6 +57,15 @@ pub trait Transport: Send {
     fn paused(
         &mut self,
         _flow: FlowId,
+        _is_paused: bool,
+        _context: &mut Context<'_, Self::Header, Self::Agent>,
+    ) {
+    }
+
+    /// The same of all flows to a host, those too that start later (Floodgate).
+    fn paused_to(
+        &mut self,
+        _dst: HostId,
         _is_paused: bool,
         _context: &mut Context<'_, Self::Header, Self::Agent>,
     ) {

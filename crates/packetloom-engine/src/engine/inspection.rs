@@ -9,6 +9,7 @@ use super::link_table::{LinkTable, Put};
 use super::partition::FarEnd;
 use super::port::{Port, PortCounters};
 use super::shard::Shard;
+use super::switch::WindowState;
 use super::view::View;
 use crate::fault::LinkFault;
 use crate::flow::{FlowId, HostId};
@@ -59,6 +60,8 @@ pub struct Held {
     pub kind: Kind,
     /// Of a credit message: the class and the bytes that a buffer can take again.
     pub credit: Option<(usize, u64)>,
+    /// Of a window that comes back: its destination, and how much, or up to where.
+    pub window: Option<(u32, u64)>,
     /// The class of the buffer that it takes behind credits.
     pub credit_class: usize,
     /// The class of a shared buffer that it is charged to, if it is.
@@ -77,6 +80,10 @@ impl Held {
             kind: packet.kind,
             credit: match LinkMessage::of(packet) {
                 Some(LinkMessage::Credit { class, bytes }) => Some((class.into(), bytes.into())),
+                _ => None,
+            },
+            window: match LinkMessage::of(packet) {
+                Some(LinkMessage::Window { dst, bytes }) => Some((dst, bytes.into())),
                 _ => None,
             },
             credit_class: class_of(packet),
@@ -167,6 +174,8 @@ pub struct Inspection {
     /// Of each switch that collects credit for its links, the first of its links out, and what each link into it is
     /// owed, class by class.
     pub owed_credit: BTreeMap<usize, Vec<[u32; CLASSES]>>,
+    /// Of each switch with windows, the first of its links out, and what they are.
+    pub windows: BTreeMap<usize, WindowState>,
 }
 
 /// See [`super::AnyEngine::inspect`]: all but what the hosts know. `puts` is what each shard put onto links.
@@ -202,6 +211,7 @@ pub(super) fn inspect<H: Copy + Default + Debug, A: PortAgent<H>>(
         shared_buffers: views.iter().flat_map(shared_buffers).collect(),
         balanced: views.iter().flat_map(balanced).collect(),
         owed_credit: views.iter().flat_map(owed_credit).collect(),
+        windows: views.iter().flat_map(windows).collect(),
         ..Inspection::default()
     }
 }
@@ -235,6 +245,12 @@ fn owed_credit<H, A>(view: &View<'_, H, A>) -> impl Iterator<Item = (usize, Vec<
         let owed = switch.owed_credit()?.owed().copied().collect();
         Some((view.links_out(switch.ports()).start, owed))
     })
+}
+
+fn windows<H, A>(view: &View<'_, H, A>) -> impl Iterator<Item = (usize, WindowState)> {
+    view.switches
+        .iter()
+        .filter_map(|switch| Some((view.links_out(switch.ports()).start, switch.windows()?.state())))
 }
 
 fn shared_buffers<H, A>(view: &View<'_, H, A>) -> impl Iterator<Item = SharedBuffer> {

@@ -56,5 +56,6 @@ pub use plan::Plan;
 pub use port::{Discipline, Port, PortCounters};
 pub use sending::Sending;
 pub use sharded::Engine;
+pub use switch::{WindowState, WindowUse};
 pub use thread_pool::WindowCosts;
 pub use worker::{Meeting, meeting};

@@ -1,6 +1,7 @@
 //! A port: a queue discipline before a link.
 
 mod accept;
+mod aside;
 mod flow_control;
 mod service;
 mod timed;

@@ -14,6 +14,7 @@ mod timed;
 mod turns;
 mod updates;
 mod watchdog;
+mod windows;
 
 use super::Tally;
 use super::agent::PortAgent;
@@ -34,6 +35,8 @@ pub(super) use pauses::{PauseSettings, Pauses};
 use std::ops::Range;
 pub(super) use ties::Ties;
 pub(super) use updates::Updates;
+pub(super) use windows::{LinkFacts, PortFacts, Windows};
+pub use windows::{WindowState, WindowUse};
 
 /// A switch with all that belongs to it but its ports.
 pub(super) struct Switch {
@@ -129,7 +132,8 @@ impl Switch {
         let Equipment { pool, control, balance, returns, traces_from, cut_through, ties, .. } = equipment;
         let stores_and_forwards = !returns && traces_from.is_none() && cut_through.is_none();
         let only_forwards = pool.is_none() && balance.is_none() && stores_and_forwards;
-        let only_pauses = only_forwards && matches!(control, Some(LinkControl::Pauses(_)));
+        let only_pauses = only_forwards
+            && matches!(&control, Some(LinkControl::Pauses(pauses)) if pauses.windows.is_none());
         let order = if control.is_some() || balance.is_some() {
             Order::Timed { may_be_lazy: only_pauses && lazy::allows(control.as_ref()) }
         } else if ties.is_some() {
@@ -326,6 +330,9 @@ impl Switch {
             None => {}
             Some(LinkControl::Backpressure(_)) => {
                 return self.join_backpressed(now, out, id, ports, link_table);
+            }
+            Some(LinkControl::Pauses(pauses)) if pauses.windows.is_some() => {
+                return self.join_within_window(now, (link, out), id, ports, link_table);
             }
             Some(_) => return self.join(now, out, id, ports, link_table),
         }

@@ -6,7 +6,7 @@ use super::arrival::Arrival;
 use super::endpoint::{Context, FlowStatus, Transport};
 use super::log::Report;
 use super::sending::Sending;
-use crate::flow::{Flow, FlowId};
+use crate::flow::{Flow, FlowId, HostId};
 use crate::packet::Packet;
 use crate::packets::Packets;
 use crate::prefetch::prefetch_whole;
@@ -32,6 +32,9 @@ pub(super) trait Transports<H, A>: Send {
 
     /// See [`Transport::paused`].
     fn paused(&mut self, host: u32, flow: FlowId, is_paused: bool, context: &mut Context<'_, H, A>);
+
+    /// See [`Transport::paused_to`].
+    fn paused_to(&mut self, host: u32, dst: HostId, is_paused: bool, context: &mut Context<'_, H, A>);
 
     /// Prefetches the transports of the hosts among these arrivals' nodes. This and what follows are called for many
     /// arrivals at once, as a call costs about as much as a prefetch.
@@ -89,6 +92,16 @@ impl<T: Transport> Transports<T::Header, T::Agent> for Vec<T> {
         context: &mut Context<'_, T::Header, T::Agent>,
     ) {
         self[host as usize].paused(flow, is_paused, context);
+    }
+
+    fn paused_to(
+        &mut self,
+        host: u32,
+        dst: HostId,
+        is_paused: bool,
+        context: &mut Context<'_, T::Header, T::Agent>,
+    ) {
+        self[host as usize].paused_to(dst, is_paused, context);
     }
 
     fn prefetch(&self, arrivals: &[Arrival]) {

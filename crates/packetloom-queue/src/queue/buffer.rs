@@ -7,6 +7,7 @@ use super::daq::Daq;
 use super::egress::Egress;
 use super::egress::by_credit::ByCredit;
 use super::fair::Fair;
+use super::floodgate::Gated;
 use super::held_fifo::HeldFifo;
 use super::pfabric::PFabric;
 use super::python::Ruled;
@@ -16,7 +17,8 @@ use super::trimming::Trimming;
 use super::weighted_fair::WeightedFair;
 use super::{
     Admission, Booked, Departure, Env, Holds, Joined, Occupancy, Opening, PausedClasses, Site, admission,
-    bfc, classes, credit_limiter, daq, egress, fair, pfabric, python, shared_buffer, trimming, weighted_fair,
+    bfc, classes, credit_limiter, daq, egress, fair, floodgate, pfabric, python, shared_buffer, trimming,
+    weighted_fair,
 };
 use crate::link_message::LinkMessage;
 use crate::packet::Kind;
@@ -64,6 +66,7 @@ queues! {
     Egress(Box<Egress>) = [egress::QUEUE],
     CreditLimiter(Box<CreditLimiter>) = [credit_limiter::QUEUE],
     Bfc(Box<Bfc>) = [bfc::QUEUE],
+    Gated(Box<Gated>) = [floodgate::QUEUE],
 }
 
 impl Holds for Buffer {
@@ -94,6 +97,11 @@ impl Holds for Buffer {
     #[inline]
     fn queued(&self) -> Occupancy {
         each!(self, queue => queue.queued())
+    }
+
+    #[inline]
+    fn queued_before(&self, dst: u32) -> Occupancy {
+        each!(self, queue => queue.queued_before(dst))
     }
 
     #[inline]

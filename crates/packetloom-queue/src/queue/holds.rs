@@ -31,6 +31,12 @@ pub trait Holds {
     /// What waits.
     fn queued(&self) -> Occupancy;
 
+    /// What waits, as a packet for a host sees it that leaves and carries telemetry.
+    #[inline]
+    fn queued_before(&self, _dst: u32) -> Occupancy {
+        self.queued()
+    }
+
     /// What waits but for what is booked.
     #[inline]
     fn unbooked(&self) -> Occupancy {

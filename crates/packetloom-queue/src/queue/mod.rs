@@ -15,6 +15,7 @@ mod egress;
 mod env;
 mod fair;
 mod fifo;
+mod floodgate;
 mod flow_control;
 mod held_fifo;
 mod holds;
@@ -45,6 +46,7 @@ pub use egress::{Abm, BUFFER_COMPONENTS, Egress};
 pub use env::Env;
 pub use fair::Fair;
 pub use fifo::Fifo;
+pub use floodgate::{Gated, Left, Settings as WindowSettings};
 pub use flow_control::credit::{Charge, Credit};
 pub use flow_control::{
     CLASSES, COMPONENTS as FLOW_CONTROL_COMPONENTS, CONTROL, Pause, PauseRecord, PausedClasses,

@@ -8,7 +8,7 @@ use super::credit_limiter::Sizes;
 use super::flow_control::credit::Credit;
 use super::shared_buffer::{Pfc, Thresholds};
 use super::traits::Traits;
-use super::{PoolSettings, daq, fair};
+use super::{PoolSettings, daq, fair, floodgate};
 use crate::spec::{self, Complaint, Values};
 
 /// How a kind of queue is read.
@@ -87,6 +87,8 @@ pub struct Specification {
     pub daq: Option<daq::Settings>,
     /// What it is set to, if it has flows paused at the hop before.
     pub backpressure: Option<bfc::Settings>,
+    /// What it is set to, if its switch has a window for each destination.
+    pub windows: Option<floodgate::Settings>,
 }
 
 impl Specification {
@@ -130,6 +132,7 @@ impl Specification {
             credit: None,
             daq: None,
             backpressure: None,
+            windows: None,
         }
     }
 

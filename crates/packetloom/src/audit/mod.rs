@@ -13,6 +13,7 @@ mod pauses;
 mod rows;
 #[cfg(test)]
 mod tests;
+mod windows;
 
 pub use rows::check_rows;
 
@@ -90,6 +91,7 @@ pub struct Audit {
     order: order::Order,
     credits: credits::Credits,
     pauses: pauses::Pauses,
+    windows: windows::Windows,
     flows: BTreeMap<FlowId, FlowBook>,
     /// Flows reported whole since the last inspection, and when.
     delivered: Vec<(FlowId, Time)>,
@@ -131,6 +133,7 @@ impl Audit {
             order: order::Order::new(terms),
             credits: credits::Credits::new(terms),
             pauses: pauses::Pauses::new(terms),
+            windows: windows::Windows::new(terms),
             flows: BTreeMap::new(),
             delivered: Vec::new(),
             lossy_hosts: BTreeSet::new(),
@@ -207,6 +210,7 @@ impl Audit {
         })?;
         self.nodes.compare(seen)?;
         self.credits.compare(seen)?;
+        self.windows.compare(seen)?;
         self.pauses.compare(seen, |node| self.topology.node_name(node))?;
         self.nothing_is_late(seen)?;
         self.delivered_flows_are_whole()?;

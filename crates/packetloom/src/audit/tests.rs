@@ -36,6 +36,7 @@ const PACKET: Held = Held {
     ingress: 0,
     kind: Kind::Data,
     credit: None,
+    window: None,
     credit_class: 1,
     charged_class: None,
 };
@@ -69,6 +70,7 @@ fn sound() -> Inspection {
         shared_buffers: Vec::new(),
         balanced: Vec::new(),
         owed_credit: BTreeMap::new(),
+        windows: BTreeMap::new(),
     }
 }
 

@@ -66,6 +66,7 @@ pub(super) fn check_credits(
         return Err(Complaint::new("scheme.queue", message));
     }
     check_backpressure(&transport, (&queue, &nic))?;
+    check_windows(case, (&queue, &nic), (topology, faults))?;
     let pauses_flows = queue.backpressure.is_some();
     if queue.credit_bytes().is_none() && !pauses_flows {
         return Ok(());
@@ -111,6 +112,50 @@ fn check_backpressure(
         }
         _ => Ok(()),
     }
+}
+
+/// Floodgate is between switches; hosts heed what it says to them, and lost window has to be asked for.
+fn check_windows(
+    case: &Case,
+    (queue, nic): (&Specification, &Specification),
+    (topology, faults): (&Topology, &Faults),
+) -> Result<(), Complaint> {
+    let transport = &case.scheme.component("transport").kind;
+    let Some(windows) = &queue.windows else {
+        let message = "switches have no windows for destinations, and hosts need none; write the same queue for both, or leave nic out";
+        return nic.windows.map_or(Ok(()), |_| Err(Complaint::new("scheme.nic", message)));
+    };
+    if windows.pauses_hosts() && !transport::needs(transport).heeds_destinations {
+        let message = format!(
+            "hosts with {transport} do not heed pauses of a destination, which RDMA's transports do; leave this out, and write \
+             another variant than \"ideal\""
+        );
+        return Err(Complaint::new("scheme.queue.pause_hosts_above", message));
+    }
+    let breaks = case.faults.iter().any(|fault| fault::happens(fault) && !fault::loses_nothing(fault));
+    let errs = topology.error_rates.iter().any(|rate| *rate > 0.0);
+    if !breaks && !errs {
+        return Ok(());
+    }
+    let (key, message) = if windows.pauses_hosts() {
+        (
+            "scheme.queue.pause_hosts_above",
+            "a lost resumption never comes back, so a host would stall; leave this out, or what loses packets",
+        )
+    } else if windows.resync_after.is_none() {
+        (
+            "scheme.queue.resync_after",
+            "window for lost packets never comes back unless the switch asks for it; write a time, such as \"1ms\"",
+        )
+    } else if !(faults.dead_for_good().is_empty() || faults.stand()) {
+        (
+            "fault",
+            "window for what was sent on a link that stays dead never comes back; write when the link is mended",
+        )
+    } else {
+        return Ok(());
+    };
+    Err(Complaint::new(key, message))
 }
 
 /// Hosts must heed pauses, and buffers be large enough for them.

@@ -319,7 +319,7 @@ fn check_scheme(case: &Case, workload: &Workload, rung: Fidelity) -> Result<(), 
     }
     for queue in ["queue", "nic"].iter().filter_map(|key| case.scheme.optional_component(key)) {
         let queue = Specification::of(&queue);
-        let why = if queue.credit_bytes().is_some() {
+        let why = if queue.credit_bytes().is_some() || queue.windows.is_some() {
             "a link's credits depend on the next link's buffer"
         } else if queue.pauses() || queue.backpressure.is_some() {
             "a paused link pauses those before it, so that trees of links stand still together"

@@ -163,6 +163,7 @@ impl Setting {
         let queries = workload.query_specs().map(|query| query.size_bytes.into());
         let smallest = trimmed.chain(queue.credit_bytes()).chain(queue.pause_bytes()).chain(queries);
         let smallest = smallest.chain(queue.backpressure.map(|settings| settings.frame_bytes));
+        let smallest = smallest.chain(queue.windows.map(|settings| settings.message_bytes));
         let smallest = smallest.chain(routing::notice_bytes(routing));
         // Samples are taken between windows, so under "steady" these are the same whatever is asked for.
         let is_steady = matches!(Fidelity::of(&self.case.run), Fidelity::Steady(_));

@@ -150,6 +150,36 @@ pub fn with_backpressure() -> BoxedStrategy<Json> {
         .boxed()
 }
 
+/// The same with a window for each destination at switches, under RDMA's transports, which heed pauses of destinations.
+pub fn with_windows() -> BoxedStrategy<Json> {
+    let of = |section: &'static str, kinds: &'static [&'static str]| {
+        let are_meant = move |one: &&Component| one.section == section && kinds.contains(&one.kind);
+        proptest::strategy::Union::new(registry::components().into_iter().filter(are_meant).map(of_component))
+    };
+    // Small windows, VOQs that are shared, and pauses all the time, are what there is to go wrong.
+    let few = (of("queue", &["floodgate"]), 1_u32..4, select(vec![0.01, 0.3, 1.5]), any::<bool>());
+    let few = few.prop_map(|(queue, voqs, window, pauses)| {
+        let mut queue = if queue.is_object() { queue } else { json!({ "kind": queue }) };
+        (queue["voqs"], queue["window"]) = (json!(voqs), json!(window));
+        queue["credit_every"] = json!(if pauses { "0s" } else { "2us" });
+        if pauses {
+            queue["pause_hosts_above"] = json!(0.1);
+        }
+        queue["queue"] = json!({ "kind": "shared-buffer" });
+        queue
+    });
+    let transport = of("transport", &["roce", "dcqcn", "timely", "hpcc"]);
+    (scenario(), transport, prop_oneof![of("queue", &["floodgate"]), few])
+        .prop_map(|(mut scenario, transport, queue)| {
+            let scheme = scenario["scheme"][0].as_object_mut().expect("a scheme");
+            scheme.remove("nic");
+            scheme.insert("transport".to_owned(), transport);
+            scheme.insert("queue".to_owned(), queue);
+            scenario
+        })
+        .boxed()
+}
+
 /// Any component of a section. (Every section's first is the simplest to shrink to.)
 pub fn component(section: &'static str) -> BoxedStrategy<Json> {
     let all = registry::components().into_iter().filter(|component| component.section == section);

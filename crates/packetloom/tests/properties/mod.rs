@@ -153,6 +153,11 @@ fn so_does_backpressure() {
     obey_the_laws(&draw::with_backpressure(), DRAWN / 10, true);
 }
 
+#[test]
+fn so_do_windows_for_destinations() {
+    obey_the_laws(&draw::with_windows(), DRAWN / 10, true);
+}
+
 /// Of each transport that can carry jobs.
 const JOBS_DRAWN: u32 = 2;
 
@@ -268,16 +273,20 @@ fn make_traffic_plain(scenario: &mut Json) {
     scenario.as_object_mut().expect("a scenario").retain(|key, _| key != "fault" && key != "measure");
 }
 
-/// Jobs that have not been drawn yet, which bring their own sizes and hosts, come alone, with a scheme that asks for
-/// nothing.
+/// Jobs and flow lists that have not been drawn yet, which bring their own sizes and hosts, come alone, with a scheme
+/// that asks for nothing.
 fn make_room_for_jobs(scenario: &mut Json, missing: &BTreeMap<String, String>) {
     let kind = scenario["workload"][0]["arrivals"]["kind"].as_str().unwrap_or_default();
-    if missing.get(&format!("arrivals: {kind}")).is_some_and(|why| why.contains("the job has the")) {
+    if missing.get(&format!("arrivals: {kind}")).is_some_and(|why| brings_its_own(why)) {
         scenario["scheme"] = serde_json::json!([{ "name": "any", "transport": "tcp", "queue": "drop-tail" }]);
         let mut job = scenario["workload"][0].take();
         job.as_object_mut().expect("a workload").retain(|key, _| key != "sizes" && key != "pattern");
         scenario["workload"] = serde_json::json!([job]);
     }
+}
+
+fn brings_its_own(why: &str) -> bool {
+    why.contains("the job has the") || why.contains("the flow list has the")
 }
 
 /// A fault that has not been drawn yet comes alone, with traffic and a scheme that go with all of them.

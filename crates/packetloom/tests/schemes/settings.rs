@@ -37,6 +37,8 @@ const PFC: &str = r#"{ kind = "egress", scheduler = { kind = "dwrr", weights = [
 const REVERIE: &str = r#"{ kind = "egress", scheduler = { kind = "dwrr", weights = [1, 1, 1], strict = 1 }, aqm = { kind = "threshold", mark_above = "6KB" }, buffer = { kind = "reverie", size = "60KB", alpha = 0.1, gamma = 0.0, resume_offset = "0B" }, flow_control = "pfc" }"#;
 /// Credit for some packets, over any scheduler.
 const BY_CREDIT: &str = r#"{ kind = "egress", scheduler = { kind = "dwrr", weights = [1, 1, 1], strict = 1 }, aqm = { kind = "threshold", mark_above = "6KB" }, flow_control = { kind = "cbfc", credits = "6KB" } }"#;
+/// A window of a few packets for each destination, given back packet by packet, and pauses of destinations.
+const WINDOWS: &str = r#"{ kind = "floodgate", variant = "ideal", window = 1.6, pause_hosts_above = 0.5, queue = { kind = "shared-buffer", ecn_min = "3KB", ecn_max = "6KB" } }"#;
 const STRICT: &str = r#"{ kind = "classes", strict = 8, queue = "drop-tail", port = { kind = "ecn", capacity = "225KB", mark_above = "6KB" } }"#;
 const PFABRIC: &str = r#"{ kind = "pfabric", capacity = "6KB" }"#;
 const TRIMMING: &str = r#"{ kind = "ndp", capacity = "36KB" }"#;
@@ -61,6 +63,8 @@ const FEW: &[[u64; 5]] = &[[1, 0, 17_520, 0, 0], [2, 0, 7_300, 3_000, 0]];
 const FEW_WITH_DEADLINES: &[[u64; 5]] = &[[1, 0, 17_520, 0, 1_000_000], [2, 0, 7_300, 3_000, 40_000]];
 /// 14 and 7 of 1000 B.
 const RDMA: &[[u64; 5]] = &[[1, 0, 14_000, 0, 0], [2, 0, 7_000, 3_000, 0]];
+/// The same from behind the spines.
+const RDMA_ACROSS: &[[u64; 5]] = &[[2, 0, 14_000, 0, 0], [3, 0, 7_000, 3_000, 0]];
 /// 12 and 8 packets of 4096 B.
 const PAGES: &[[u64; 5]] = &[[1, 0, 49_152, 0, 0], [2, 0, 32_768, 3_000, 0]];
 /// 8 and 6.
@@ -173,6 +177,13 @@ pub const SETTINGS: &[Setting] = &[
         flows: RDMA,
         others: "",
         ..on_rack("dcqcn", "cnp_interval = \"5us\"", REVERIE)
+    },
+    Setting {
+        variant: "floodgate",
+        flows: RDMA_ACROSS,
+        others: "",
+        topology: LEAF_SPINE,
+        ..on_rack("dcqcn", "cnp_interval = \"5us\"", WINDOWS)
     },
     Setting { flows: RDMA, others: "", ..on_rack("bfc", "", r#"{ kind = "bfc", pause_above = 0.5 }"#) },
     Setting { flows: RDMA, ..on_rack("timely", "t_low = \"5us\", min_rtt = \"10us\"", ENDLESS) },

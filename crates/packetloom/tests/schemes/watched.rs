@@ -2,7 +2,7 @@
 //! engine itself: only what reaches a host passes through here first.
 
 use packetloom::engine::{Context, FlowStatus, Report, Timer, Transport};
-use packetloom::flow::{Flow, FlowId};
+use packetloom::flow::{Flow, FlowId, HostId};
 use packetloom::packet::{Kind, Packet};
 use packetloom::record::Segment;
 use packetloom::scenario::Case;
@@ -197,6 +197,12 @@ impl<T: Scheme> Transport for Watched<T> {
     fn paused(&mut self, flow: FlowId, is_paused: bool, context: &mut Context<'_, T::Header, T::Agent>) {
         let now = context.now;
         self.inner.paused(flow, is_paused, context);
+        self.note(now, Cause::Start);
+    }
+
+    fn paused_to(&mut self, dst: HostId, is_paused: bool, context: &mut Context<'_, T::Header, T::Agent>) {
+        let now = context.now;
+        self.inner.paused_to(dst, is_paused, context);
         self.note(now, Cause::Start);
     }
 

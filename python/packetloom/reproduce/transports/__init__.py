@@ -1,4 +1,4 @@
-"""Transports of 2017 to 2025, by claim: SIRD, ExpressPass, dcPIM, Aeolus, PowerTCP, ABM, BFC, and one not built.
+"""Transports of 2017 to 2025, by claim: SIRD, ExpressPass, dcPIM, Aeolus, PowerTCP, ABM, BFC and Floodgate.
 
 papers/transports/README.md has the findings.
 """
@@ -6,9 +6,8 @@ papers/transports/README.md has the findings.
 from __future__ import annotations
 
 from packetloom.reproduce import Experiment, Paper
-from packetloom.reproduce.transports import abm, aeolus, bfc, dcpim, expresspass, powertcp, sird
+from packetloom.reproduce.transports import abm, aeolus, bfc, dcpim, expresspass, floodgate, powertcp, sird
 from packetloom.reproduce.transports.figures import FIGURES
-from packetloom.reproduce.transports.unbuilt import FLOODGATE, claims_of
 
 SIX_MS = ("run.seeds=2", "run.duration=6ms", "run.max_time=6ms")
 EXPERIMENTS = (
@@ -39,9 +38,12 @@ EXPERIMENTS = (
     Experiment("drain", "drain.toml", tiny="2ms"),
     Experiment("bfc-w4", "bfc-w4.toml", quick=("run.seeds=2", "run.duration=5ms"), tiny="100us"),
     Experiment("bfc-incast", "bfc-incast.toml", tiny="50us"),
+    Experiment("floodgate-incast", "floodgate-incast.toml", quick=("run.seeds=2",), tiny="100us"),
+    Experiment("floodgate-incast-t32", "floodgate-incast-t32.toml", quick=("run.seeds=2",), tiny="100us"),
+    Experiment("floodgate-poisson", "floodgate-poisson.toml", quick=("run.seeds=2", "run.duration=1ms"), tiny="20us"),
+    Experiment("floodgate-poisson-t32", "floodgate-poisson-t32.toml", quick=("run.seeds=2",), tiny="50us"),
 )
 
-# A scheme that gets built has its claims in a module beside `powertcp`, in this place.
 CLAIMS = (
     *sird.CLAIMS,
     *expresspass.CLAIMS,
@@ -50,12 +52,12 @@ CLAIMS = (
     *powertcp.CLAIMS,
     *abm.CLAIMS,
     *bfc.CLAIMS,
-    *claims_of(FLOODGATE),
+    *floodgate.CLAIMS,
 )
 
 PAPER = Paper(
     name="transports",
-    title="Transports of 2017 to 2025: SIRD, ExpressPass, dcPIM, Aeolus, PowerTCP, ABM, BFC",
+    title="Transports of 2017 to 2025: SIRD, ExpressPass, dcPIM, Aeolus, PowerTCP, ABM, BFC, Floodgate",
     experiments=EXPERIMENTS,
     claims=CLAIMS,
     figures=FIGURES,

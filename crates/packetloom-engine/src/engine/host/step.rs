@@ -7,7 +7,7 @@ use crate::engine::agent::PortAgent;
 use crate::engine::arrival::Arrival;
 use crate::engine::endpoint::Context;
 use crate::engine::link_table::LinkTable;
-use crate::flow::{Flow, FlowId};
+use crate::flow::{Flow, FlowId, HostId};
 use crate::link_message::LinkMessage;
 use crate::packet::{Kind, Packet};
 use crate::packets::{PacketId, Packets};
@@ -33,6 +33,8 @@ pub(super) enum Step {
     Resumed,
     /// The switch says of a flow's queue whether it is paused.
     Paused(FlowId, bool),
+    /// The same of all flows to a host.
+    PausedTo(HostId, bool),
     Timer,
     Start,
     /// The host was done with sending a message; now the transport gets it.
@@ -116,6 +118,7 @@ impl<H: Copy + Default, A: PortAgent<H>> Host<H, A> {
             }
             Step::Resumed => transports.resumed(node, &mut context),
             Step::Paused(flow, is_paused) => transports.paused(node, flow, is_paused, &mut context),
+            Step::PausedTo(dst, is_paused) => transports.paused_to(node, dst, is_paused, &mut context),
             Step::Timer => {
                 let Some(timer) = context.agenda.pop() else { return };
                 transports.timer(node, timer, &mut context);
@@ -211,9 +214,14 @@ impl<H: Copy + Default, A: PortAgent<H>> Host<H, A> {
         let message = LinkMessage::of(packet);
         around.tally.events += 1;
         around.tally.packet_hops += u64::from(!LinkMessage::is_reminder(packet));
-        if let Some(LinkMessage::Queue { queue, is_paused }) = message {
+        let of_transport = match message {
+            Some(LinkMessage::Queue { queue, is_paused }) => Some(Step::Paused(queue, is_paused)),
+            Some(LinkMessage::Destination { dst, is_paused }) => Some(Step::PausedTo(dst, is_paused)),
+            _ => None,
+        };
+        if let Some(step) = of_transport {
             around.link_table.packets.take(id);
-            return self.step(now, Step::Paused(queue, is_paused), around);
+            return self.step(now, step, around);
         }
         let link = link();
         let is_at_once = message.is_some() || self.processes_at_once(now, id, link);

@@ -5,7 +5,7 @@ use crate::engine::agent::{Leaving, PortAgent};
 use crate::engine::link_table::LinkTable;
 use crate::packet::Packet;
 use crate::packets::{PacketId, Packets};
-use crate::queue::{Buffer, Departure, Env, Holds};
+use crate::queue::{Buffer, Departure, Env, Holds, Occupancy};
 use crate::units::Time;
 use std::hint::select_unpredictable;
 
@@ -99,7 +99,7 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
 
     /// Shows the agent a packet that starts.
     pub(super) fn show(&mut self, at: Time, packet: &mut Packet<H>) {
-        let left = self.queued();
+        let left = self.buffer().map_or_else(Occupancy::default, |buffer| buffer.queued_before(packet.dst));
         let (_, sent_bytes) = self.line.sent();
         self.agent.depart(Leaving { at, left, sent_bytes }, packet);
     }

@@ -46,7 +46,9 @@ impl Arriving {
 /// Whether a switch may serve its ports lazily at times. With a watchdog what a port refuses depends on the time.
 pub(super) fn allows(control: Option<&LinkControl>) -> bool {
     match control {
-        Some(LinkControl::Pauses(pauses)) => pauses.memory.may_be_quiet() && pauses.patience() == Time::NEVER,
+        Some(LinkControl::Pauses(pauses)) => {
+            pauses.memory.may_be_quiet() && pauses.patience() == Time::NEVER && pauses.windows.is_none()
+        }
         _ => false,
     }
 }

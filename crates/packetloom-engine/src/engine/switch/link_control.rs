@@ -61,6 +61,14 @@ impl Switch {
             LinkMessage::PauseOver { .. } | LinkMessage::Queue { .. } => {
                 self.deliver_message(now, link, message, ports, link_table);
             }
+            LinkMessage::Window { dst, bytes } => {
+                self.receive_window(now, link, (dst, bytes), ports, link_table);
+            }
+            LinkMessage::Resync { dst, sent, returned } => {
+                self.answer_for_window(now, link, (dst, sent, returned), ports, link_table);
+            }
+            // That is for hosts.
+            LinkMessage::Destination { .. } => {}
             LinkMessage::Watchdog { class } => self.look_after(now, link, class, ports, link_table),
             LinkMessage::PauseEnds { class } => self.prolong(now, link, class, ports, link_table),
         }
@@ -149,7 +157,9 @@ impl Switch {
         link_table: &mut LinkTable<H>,
     ) {
         // Of PFC this is asked twice for every packet, so it is asked first.
-        if let Some(LinkControl::Pauses(_)) = self.control {
+        if let Some(LinkControl::Pauses(pauses)) = &self.control
+            && pauses.windows.is_none()
+        {
             if self.departures.next_at() <= last {
                 self.depart_with_pauses(last, ports, link_table);
             }
@@ -169,6 +179,7 @@ impl Switch {
         match self.control {
             Some(LinkControl::Credits(_)) => self.depart_with_credits(last, ports, link_table),
             Some(LinkControl::Backpressure(_)) => self.depart_backpressed(last, ports, link_table),
+            Some(LinkControl::Pauses(_)) => self.depart_with_windows(last, ports, link_table),
             _ => {}
         }
     }

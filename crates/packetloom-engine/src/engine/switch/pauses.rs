@@ -2,7 +2,7 @@
 //! came by until it leaves, and a link whose class has too much is paused.
 
 use super::ties::{Tied, Ties};
-use super::{LinkControl, Switch, watchdog};
+use super::{LinkControl, Switch, Windows, watchdog};
 use crate::engine::agent::PortAgent;
 use crate::engine::arrival::Arrival;
 use crate::engine::link_table::LinkTable;
@@ -26,6 +26,8 @@ pub(in crate::engine) struct Pauses {
     ties: Ties,
     /// By link and class: when its pause is to be said again. Nothing is noted of pauses that end with a RESUME.
     renewals: BTreeMap<(u32, u8), Time>,
+    /// Windows for destinations, if it has them.
+    pub(super) windows: Option<Box<Windows>>,
 }
 
 /// What a queue says of pauses.
@@ -74,7 +76,11 @@ impl Pauses {
         ties: Ties,
         (node, first_link_out): (u32, u32),
     ) -> Pauses {
-        Pauses { memory, settings, node, first_link_out, ties, renewals: BTreeMap::new() }
+        Pauses { memory, settings, node, first_link_out, ties, renewals: BTreeMap::new(), windows: None }
+    }
+
+    pub(in crate::engine) fn with_windows(self, windows: Windows) -> Pauses {
+        Pauses { windows: Some(Box::new(windows)), ..self }
     }
 
     /// For how long a class may be kept from being sent.
@@ -205,6 +211,7 @@ impl Switch {
             self.signal(now, link, signals, origin, ports, link_table);
         }
         if !has_room {
+            self.refused_within_window(now, link, id, ports, link_table);
             ports[out as usize].refuse(id, link_table);
         }
         has_room

@@ -67,6 +67,7 @@ impl Switch {
             self.schedule_update(link_table);
             self.schedule_pauses(link_table);
         }
+        self.schedule_windows(link_table);
         self.schedule_departure(link_table);
     }
 

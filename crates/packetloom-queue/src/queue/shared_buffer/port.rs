@@ -64,7 +64,7 @@ impl SharedPort {
     }
 
     /// Takes a packet in.
-    fn push_back<H: Copy + Default>(&mut self, id: PacketId, packets: &mut Packets<H>) {
+    pub(in crate::queue) fn push_back<H: Copy + Default>(&mut self, id: PacketId, packets: &mut Packets<H>) {
         let packet = packets.get(id);
         self.queued.add(packet.size_bytes);
         if packet.kind == Kind::Link {
@@ -75,11 +75,12 @@ impl SharedPort {
         self.classes[class].push_back(id, packets);
     }
 
-    /// The packet that goes next, if one may.
-    fn pop_next<H: Copy + Default>(
+    /// The packet that goes next, if one may; `beside`: what waits of a class elsewhere, and counts for its marks.
+    pub(in crate::queue) fn pop_next<H: Copy + Default>(
         &mut self,
         packets: &mut Packets<H>,
         (random, counts): (&mut Stream, &mut Counts),
+        beside: impl Fn(usize) -> Occupancy,
     ) -> Option<PacketId> {
         self.last = None;
         if let Some(frame) = self.frames.pop_front(packets) {
@@ -98,7 +99,8 @@ impl SharedPort {
         }
         self.last = departure(id, packets);
         let packet = packets.get_mut(id);
-        if self.last.is_some() && self.marking.marks(left, random) && packet.is_ecn_capable() {
+        if self.last.is_some() && self.marking.marks(left + beside(class), random) && packet.is_ecn_capable()
+        {
             packet.congestion_experienced = true;
             counts.marks += 1;
         }
@@ -124,7 +126,7 @@ impl Holds for SharedPort {
 
     #[inline(always)]
     fn take<H: Copy + Default>(&mut self, env: &mut Env<'_, H>) -> Option<PacketId> {
-        self.pop_next(env.packets, (env.random, env.counts))
+        self.pop_next(env.packets, (env.random, env.counts), |_| Occupancy::default())
     }
 
     #[inline]

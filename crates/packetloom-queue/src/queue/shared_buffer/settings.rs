@@ -108,18 +108,24 @@ pub struct Pfc {
     pub pauses: Pauses,
     /// Whether of packets that come at one instant the one goes first that does in ns-3.
     pub ties_as_ns3: bool,
-    /// Whether it is written as parts of a port.
+    /// Whether it is written as parts of a port, and whether within another queue.
     is_of_parts: bool,
+    is_within: bool,
 }
 
 impl Pfc {
     pub(in crate::queue) fn new(shares: Shares, pauses: Pauses) -> Pfc {
-        Pfc { shares, pauses, ties_as_ns3: false, is_of_parts: false }
+        Pfc { shares, pauses, ties_as_ns3: false, is_of_parts: false, is_within: false }
     }
 
     /// The same in parts.
     pub(in crate::queue) fn of_parts(shares: Shares, pauses: Pauses) -> Pfc {
         Pfc { is_of_parts: true, ..Pfc::new(shares, pauses) }
+    }
+
+    /// The same of a queue that is written within another.
+    pub(in crate::queue) fn within_another(self) -> Pfc {
+        Pfc { is_within: true, ..self }
     }
 
     /// The buffer of a switch.
@@ -148,6 +154,7 @@ impl Pfc {
     pub fn written_as(&self, key: &str) -> String {
         let is_of_pauses = key == "lossless" || super::FRAMES.iter().any(|param| param.name == key);
         match key {
+            _ if self.is_within => format!("queue.{key}"),
             _ if !self.is_of_parts => key.to_owned(),
             _ if is_of_pauses => format!("flow_control.{key}"),
             "buffer" => "buffer.size".to_owned(),
