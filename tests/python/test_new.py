@@ -193,16 +193,27 @@ def test_what_it_writes_is_what_a_run_calls_long_enough(tmp_path: Path, monkeypa
     assert not whole.is_short
 
 
-@pytest.mark.parametrize("rate", ["10Gbps", "100Gbps", "400Gbps"])
-def test_a_flow_alone_uses_its_links_under_every_scheme(rate: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("fabric", "rate", "expected"),
+    [
+        ("leaf-spine", "1Gbps", {"d3"}),  # its routers' rtt is their constant
+        ("leaf-spine", "10Gbps", set()),
+        ("rack", "10Gbps", set()),
+        ("leaf-spine", "100Gbps", set()),
+        ("leaf-spine", "400Gbps", {"daq"}),  # its rounds of allotments are longer than a flow alone can use
+    ],
+)
+def test_a_flow_alone_uses_its_links_under_every_scheme(
+    fabric: str, rate: str, expected: set[str], tmp_path: Path
+) -> None:
     """Homa's windows were those of its authors' 10 Gb/s: a flow alone took ten times what its links need at 100."""
-    slow = set()
-    for kind in RECIPES:
-        write_scenario(tmp_path / f"{kind}.toml", Answers(schemes=[kind], rate=rate, flows=10))
-        case = read_plan(tmp_path / f"{kind}.toml").cases[0]
-        slow |= {kind} if case.slow_alone else set()
-    # DAQ's rounds of allotments are longer there than a flow alone can use.
-    assert slow == ({"daq"} if rate == "400Gbps" else set())
+    slow, warnings = set(), {}
+    for kind in [*RECIPES, *OPTIONS]:
+        write_scenario(tmp_path / f"{kind}.toml", Answers(fabric=fabric, schemes=[kind], rate=rate, flows=10))
+        plan = read_plan(tmp_path / f"{kind}.toml")
+        slow |= {kind} if plan.cases[0].slow_alone else set()
+        warnings |= {kind: plan.warnings} if plan.warnings else {}
+    assert (slow, warnings) == (expected, {})
 
 
 @pytest.mark.parametrize("rate", ["9" * 400 + "Gbps", "0Gbps", "10"])
@@ -318,6 +329,15 @@ def test_the_engineers_question_needs_no_toml(tmp_path: Path) -> None:
     small = ["workload.0.arrivals.layers=2", "workload.0.arrivals.microbatches=1", "workload.0.arrivals.repeat=1"]
     cases = packetloom.run(file, tmp_path / "out", overrides=small, progress=False).to_polars("cases")
     assert cases["flows_finished"].to_list() == cases["flows_started"].to_list()
+
+
+REFUSE_FAULTS = {"daq", "bfc", "ideal", "max-min", "syn", "asy"}
+
+
+@pytest.mark.parametrize("scheme", sorted({*RECIPES, *OPTIONS} - REFUSE_FAULTS))
+def test_with_a_failed_link_every_scheme_is_set_up_for_it(tmp_path: Path, scheme: str) -> None:
+    write_scenario(tmp_path / "any.toml", Answers(schemes=[scheme], rate="100Gbps", failed_link=True))
+    assert read_plan(tmp_path / "any.toml").warnings == ()
 
 
 def packetloom_new(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:

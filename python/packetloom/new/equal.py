@@ -40,6 +40,11 @@ def _defaults() -> dict[str, dict[str, str | None]]:
     return found
 
 
+def goes_back(kind: str) -> bool:
+    """Whether a transport repeats all that follows a loss; that of a last packet it notices by a timeout alone."""
+    return _defaults()[kind].get("recovery") == "go-back-n"
+
+
 def is_rdma(kind: str) -> bool:
     """Whether a transport is between queue pairs, with traffic classes that PFC may pause."""
     return "preset" in _defaults()[kind]
@@ -57,6 +62,10 @@ def alike(kinds: Sequence[str], gbps: float) -> dict[str, dict[str, Any]]:
     payload = f"{LARGE if coalesces else USUAL}B"
     is_single = len(kinds) < 2 and not coalesces
     told: dict[str, dict[str, Any]] = {kind: {"preset": PRESET} if is_rdma(kind) else {} for kind in kinds}
+    for kind in kinds:
+        # HPCC's run.py has 1 Gb/s, of links of 100.
+        if gbps <= 1 and known[kind].get("min_rate") == "1Gbps":
+            told[kind]["min_rate"] = f"{gbps * 10:g}Mbps"
     for kind in has_size:
         if not is_rdma(kind) and known[kind]["mss"] != payload and not is_single:
             told[kind]["mss"] = payload

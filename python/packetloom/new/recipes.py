@@ -34,20 +34,40 @@ class Threshold:
 
 
 @dataclass(frozen=True, slots=True)
+class HopWindow:
+    """Floodgate's window, in bandwidth-delay products of a link: the published one, which counts latency alone, and two
+    full packets more."""
+
+    packet_bytes: int
+
+    def on(self, gbps: float) -> float:
+        """On links of this rate."""
+        return round(1 + 2 * self.packet_bytes * 8 / (gbps * 2 * LINK_DELAY_NS), 1)
+
+
+LINK_DELAY_NS = 1_000
+"""Of links in every fabric that is written."""
+
+
+@dataclass(frozen=True, slots=True)
 class OfPath:
-    """What the fabric's path decides: what it holds in a round trip, in bytes or in full packets, or that time."""
+    """What the fabric's path decides: what it holds in a round trip, in bytes or in full packets, that time or several
+    of it, or dcPIM's beta."""
 
-    unit: Literal["bytes", "packets", "time"]
-    least: int = 0
-    """Packets that are published for shorter paths."""
+    unit: Literal["bytes", "packets", "time", "beta"]
+    least: float = 0
+    """What is published for shorter paths or faster links: packets, microseconds, or beta."""
+    times: int = 1
 
-    def of(self, path: Path) -> str | int:
+    def of(self, path: Path) -> str | int | float:
         """As the scenario has it."""
         if self.unit == "time":
-            return f"{path.rtt_ns / 1000:.3g}us"
+            return f"{max(self.least, self.times * path.rtt_ns / 1000):.3g}us"
         if self.unit == "bytes":
             return f"{path.holds_bytes}B"
-        return max(self.least, ceil(path.holds_bytes / path.packet_bytes))
+        if self.unit == "beta":
+            return max(self.least, round(path.beta(), 1))
+        return max(int(self.least), ceil(path.holds_bytes / path.packet_bytes))
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +77,15 @@ class Path:
     rtt_ns: float
     holds_bytes: int
     packet_bytes: int
+
+    def beta(self) -> float:
+        """A round of dcPIM's, in control packets' round trips, if a data packet is in the way at each hop."""
+        data_ns, control_ns = (size * self.rtt_ns / self.holds_bytes for size in (self.packet_bytes, CONTROL_BYTES))
+        return 1 + data_ns / (LINK_DELAY_NS + control_ns)
+
+
+CONTROL_BYTES = 40
+"""A control packet of dcPIM's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +105,7 @@ MARKING = {"kind": "ecn", "capacity": Buffer(225_000), "mark_above": Buffer(22_5
 PFABRIC = {"kind": "pfabric", "capacity": Buffer(22_500)}
 LOSSLESS = {"kind": "shared-buffer", "buffer": OfAllPorts(Buffer(225_000))}
 MARKING_LOSSLESS = LOSSLESS | {"ecn_min": Threshold(40_000, 150_000), "ecn_max": Threshold(160_000, 1_500_000)}
+FLOODGATE = {"kind": "floodgate", "window": HopWindow(4_144), "queue": MARKING_LOSSLESS}
 STRICT = {"kind": "classes", "strict": 8, "queue": "drop-tail", "port": DROP_TAIL}
 PIAS = {"kind": "classes", "strict": 3, "queue": "drop-tail"}
 PIAS_PORT = {"kind": "ecn", "capacity": Buffer(225_000), "mark_above": Buffer(90_000)}
@@ -87,6 +117,9 @@ UEC = {"kind": "ndp", "capacity": Buffer(36_000), "ecn_min": Buffer(7_500), "ecn
 DEPLOYED_GBPS = 100
 """From this rate on RDMA is set up as it is deployed; see `equal`."""
 
+THREE_ROUND_TRIPS = OfPath("time", 40, 3)
+"""pFabric's timeout (§3): 40 us, of round trips of 13 us."""
+
 RECIPES: dict[str, Recipe] = {
     "tcp": Recipe("TCP", DROP_TAIL),
     "cubic": Recipe("CUBIC", DROP_TAIL),
@@ -97,12 +130,12 @@ RECIPES: dict[str, Recipe] = {
     "prague": Recipe("Prague", MARKING),
     "dctcp": Recipe("DCTCP", MARKING),
     "d2tcp": Recipe("D2TCP", MARKING),
-    "min-tcp": Recipe("pFabric (MinTCP)", PFABRIC, "spray-round-robin"),
+    "min-tcp": Recipe("pFabric (MinTCP)", PFABRIC, "spray-round-robin", {"min_rto": THREE_ROUND_TRIPS}),
     "fixed-window": Recipe("Fixed window", DROP_TAIL, transport={"initial_window": OfPath("packets")}),
     "flowtune": Recipe("Flowtune", DROP_TAIL),
     "mptcp": Recipe("MPTCP", DROP_TAIL),
     "pias": Recipe("PIAS", PIAS | {"port": PIAS_PORT}, transport={"thresholds": ["100KB", "1MB"]}),
-    "line-rate": Recipe("pFabric (line rate)", PFABRIC, "spray-round-robin"),
+    "line-rate": Recipe("pFabric (line rate)", PFABRIC, "spray-round-robin", {"rto": THREE_ROUND_TRIPS}),
     # NDP §6 has 30 packets at 10 Gb/s; what is pulled later keeps as many in flight.
     "ndp": Recipe("NDP", {"kind": "ndp"}, "permutation", {"initial_window": OfPath("packets", 30)}),
     "fastpass": Recipe("Fastpass", {"kind": "pfabric", "capacity": Buffer(36_000)}, "spray-round-robin"),
@@ -114,7 +147,7 @@ RECIPES: dict[str, Recipe] = {
         "spray-random",
         {"free_tokens": OfPath("packets"), "window": OfPath("packets")},
     ),
-    "dcpim": Recipe("dcPIM", STRICT, "spray-round-robin"),
+    "dcpim": Recipe("dcPIM", STRICT, "spray-round-robin", {"beta": OfPath("beta", 1.3)}),
     "expresspass": Recipe("ExpressPass", CREDIT_LIMITER, {"kind": "ecmp", "symmetric": True}),
     "sird": Recipe("SIRD", TWO_CLASSES | {"port": SIRD_PORT, "port_marks": "between-switches"}, "spray-random"),
     "rcp": Recipe("RCP", DROP_TAIL, transport={"rtt": OfPath("time")}),
@@ -151,8 +184,9 @@ OPTIONS: dict[str, tuple[str, Recipe]] = {
             transport={"aeolus": True},
         ),
     ),
+    "floodgate": ("dcqcn", Recipe("DCQCN with Floodgate", FLOODGATE)),
 }
-"""Schemes that are a transport with an option: its kind, and theirs."""
+"""Schemes that are a transport with an option, or with another queue: its kind, and theirs."""
 ALIASES = {"pfabric": "line-rate", "ultra-ethernet": "uec", "srpt": "ideal"}
 """What else transports are called, where a paper's name is a queue's or nobody's."""
 CLASSES: dict[str, Recipe] = {
@@ -169,6 +203,8 @@ def scaled(value: Any, gbps: float, ports: int) -> Any:
         return {key: scaled(inner, gbps, ports) for key, inner in value.items()}
     if isinstance(value, Buffer):
         return _size(value.size * max(gbps / REFERENCE_GBPS, 1))
+    if isinstance(value, HopWindow):
+        return value.on(gbps)
     if isinstance(value, OfAllPorts):
         return _size(value.each.size * max(gbps / REFERENCE_GBPS, 1) * ports)
     if isinstance(value, Threshold):

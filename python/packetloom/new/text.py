@@ -12,7 +12,7 @@ from typing import Any
 from packetloom.errors import PacketloomError
 from packetloom.new import choices, equal, fabrics, recipes
 from packetloom.new.choices import Chosen, Traffic
-from packetloom.new.recipes import DEPLOYED_GBPS, on_path, scaled
+from packetloom.new.recipes import DEPLOYED_GBPS, LINK_DELAY_NS, on_path, scaled
 
 SCHEMA = "packetloom.schema.json"
 """The file that the scenario's first line tells an editor to complete by."""
@@ -86,15 +86,17 @@ def scenario_text(answers: Answers, file: str) -> str:
     parts += _schemes(answers)
     if answers.failed_link:
         parts.append(_fault(answers))
-    parts += [_run(answers), _measure(answers)]
-    return "\n".join(parts)
+    return "\n".join([*parts, _run(answers), *_measure(answers)])
 
 
-def _measure(answers: Answers) -> str:
-    lines = ["[measure]", "queues = true # each port's queue: its mean, p99 and maximum"]
+def _measure(answers: Answers) -> list[str]:
+    lines = []
+    # Flow-level models have no queues.
+    if any(one.recipe.queue for one in answers.chosen):
+        lines.append("queues = true # each port's queue: its mean, p99 and maximum")
     if answers.traffic.is_job:
         lines.append("operations = true # what ranks waited for, and which links bound operations")
-    return "\n".join([*lines, ""])
+    return ["\n".join(["[measure]", *lines, ""])] if lines else []
 
 
 def _head(answers: Answers, file: str) -> str:
@@ -124,7 +126,7 @@ def _topology(answers: Answers) -> str:
     for name, size in sizes.items():
         doc = choices.doc_of_key("topology", kind, name).partition(" Left out:")[0].rstrip(".")
         lines.append(f"{name} = {_value(size)}" + (f" # {doc}" if len(doc) < MOST_BESIDE else ""))
-    link = {"rate": answers.rate.replace(" ", ""), "delay": "1us"}
+    link = {"rate": answers.rate.replace(" ", ""), "delay": f"{LINK_DELAY_NS // 1000}us"}
     lines.append(f"link = {_value(link)} # every link, unless others are named")
     lines += [f"{name} = {_value(value)}" for name, value in fabric.links(answers.gbps).items()]
     return "\n".join(lines) + "\n"
@@ -152,15 +154,15 @@ def _schemes(answers: Answers) -> list[str]:
 
 def _repair(kind: str, answers: Answers) -> dict[str, str]:
     """What a link that fails loses must come again, which RoCE's go-back-n only sees to after a timeout."""
-    return {"rto": "4ms"} if answers.failed_link and equal.is_rdma(kind) else {}
+    return {"rto": "4ms"} if answers.failed_link and equal.goes_back(kind) else {}
 
 
 def _scheme(one: Chosen, told: Mapping[str, Any], answers: Answers) -> str:
     recipe, gbps = one.recipe, answers.gbps
     own = {**on_path(one.transport, answers.paths.get(one.label)), **told}
     queue = scaled(recipe.queue, gbps, fabrics.fabric(answers.fabric).ports)
-    if answers.failed_link and recipe.queue.get("kind") == "shared-buffer":
-        queue |= {"pause_time": _pause_time(answers)}  # or a lost RESUME would stall a link
+    if answers.failed_link:
+        queue = _for_faults(queue, answers)
     queue |= equal.packet_of(queue, own)
     keys = {
         "name": one.label,
@@ -174,6 +176,16 @@ def _scheme(one: Chosen, told: Mapping[str, Any], answers: Answers) -> str:
         about += f" {equal.DEPLOYED.format(kind=one.kind)}"
     lines = [f"{key} = {_value(value)}" for key, value in keys.items() if value is not None]
     return "\n".join(["[[scheme]]", *_comment(about), *lines]) + "\n"
+
+
+def _for_faults(queue: Mapping[str, Any], answers: Answers) -> dict[str, Any]:
+    """What a queue must have for what a link that fails loses: a RESUME, without which a link would stall, or packets,
+    which would take window for ever."""
+    if queue.get("kind") == "shared-buffer":
+        return {**queue, "pause_time": _pause_time(answers)}
+    if queue.get("kind") == "floodgate":
+        return {**queue, "resync_after": "1ms", "queue": _for_faults(queue["queue"], answers)}
+    return dict(queue)
 
 
 def _pause_time(answers: Answers) -> str:
