@@ -108,3 +108,11 @@ def test_the_readme_counts_examples_and_comparisons_with_machines_as_they_are() 
     table = (ROOT / "docs" / "hardware.md").read_text().partition("<!-- end of summary -->")[0]
     met, missed = table.count("| met |"), table.count("| **missed** |")
     assert re.search(rf"of {met + missed} comparisons with \d+ sets of figures {met} are met, {missed} missed", text)
+
+
+def test_the_readme_counts_claims_as_they_were_judged() -> None:
+    text = " ".join((ROOT / "README.md").read_text().split())
+    files = ROOT.glob("papers/*/verdicts/quick.json")
+    verdicts = [claim["verdict"] for file in files for claim in json.loads(file.read_text())["claims"]]
+    holds, differs, neither = (verdicts.count(one) for one in ("holds", "differs", "not comparable"))
+    assert f"of {len(verdicts)} claims {holds} hold, {differs} differ and {neither} are not comparable" in text

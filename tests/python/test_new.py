@@ -207,7 +207,8 @@ def test_a_flow_alone_uses_its_links_under_every_scheme(
     fabric: str, rate: str, expected: set[str], tmp_path: Path
 ) -> None:
     """Homa's windows were those of its authors' 10 Gb/s: a flow alone took ten times what its links need at 100."""
-    slow, warnings = set(), {}
+    slow: set[str] = set()
+    warnings: dict[str, tuple[str, ...]] = {}
     for kind in [*RECIPES, *OPTIONS]:
         write_scenario(tmp_path / f"{kind}.toml", Answers(fabric=fabric, schemes=[kind], rate=rate, flows=10))
         plan = read_plan(tmp_path / f"{kind}.toml")
