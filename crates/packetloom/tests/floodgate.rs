@@ -250,8 +250,12 @@ fn on_trees_windows_never_hold_each_other_forever() {
 }
 
 fn refused(transport: &str, queue: &str, more: &str) -> (String, String) {
+    refused_on(LEAVES, transport, queue, more)
+}
+
+fn refused_on(topology: &str, transport: &str, queue: &str, more: &str) -> (String, String) {
     let mut cases = cases(&format!(
-        "topology = {LEAVES}\n[[workload]]\nsizes = {{ kind = \"constant\", size = \"1KB\" }}\n\
+        "topology = {topology}\n[[workload]]\nsizes = {{ kind = \"constant\", size = \"1KB\" }}\n\
          arrivals = {{ kind = \"at-once\" }}\npattern = {{ kind = \"pair\", src = 0, dst = 1 }}\n\
          [[scheme]]\nname = \"it\"\ntransport = {transport}\nqueue = {queue}\n{more}\n"
     ));
@@ -275,4 +279,8 @@ fn what_would_stall_or_does_not_go_together_is_refused() {
     let dead = "[[fault]]\nkind = \"link-down\"\nbetween = [\"leaf0\", \"spine0\"]\nat = \"1us\"\nlearn_after = \"1us\"";
     let (key, message) = refused("\"roce\"", &floodgate("paper", &numbered), dead);
     assert!(key == "fault" && message.contains("mended"), "{key}: {message}");
+    // Where a packet's way leads down and up again, VOQs that are shared can wait for each other.
+    let dragonfly = r#"{ kind = "dragonfly" }"#;
+    let (key, message) = refused_on(dragonfly, "\"roce\"", &floodgate("paper", ", voqs = 71"), "");
+    assert!(key == "scheme.queue.voqs" && message.ends_with("write 72"), "{key}: {message}");
 }

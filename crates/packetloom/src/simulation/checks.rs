@@ -1,5 +1,6 @@
 //! What parts of a case do not go together.
 
+use super::circles::form_circles;
 use super::queues;
 use crate::central;
 use crate::engine::FlowWatch;
@@ -131,6 +132,15 @@ fn check_windows(
              another variant than \"ideal\""
         );
         return Err(Complaint::new("scheme.queue.pause_hosts_above", message));
+    }
+    let are_shared = windows.voqs.is_some_and(|voqs| voqs < topology.hosts);
+    if are_shared && form_circles(topology) != Some(false) {
+        let message = format!(
+            "fewer VOQs than hosts are shared by destinations, which may wait for each other without end where paths form \
+             circles of links, as here; write {}",
+            topology.hosts
+        );
+        return Err(Complaint::new("scheme.queue.voqs", message));
     }
     let breaks = case.faults.iter().any(|fault| fault::happens(fault) && !fault::loses_nothing(fault));
     let errs = topology.error_rates.iter().any(|rate| *rate > 0.0);

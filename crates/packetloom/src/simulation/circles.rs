@@ -19,8 +19,19 @@ pub(super) fn wait_in_circles(queue: &Specification, topology: &Topology) -> Opt
     if is_broken_up || !(queue.pauses() || queue.credit.is_some()) {
         return None;
     }
+    form_circles(topology)?.then(|| {
+        let remedy = if queue.pfc.is_some() { "write a watchdog, " } else { "write " };
+        let message = format!(
+            "no packet is dropped, and paths of this network form circles of links, so packets may wait for each other without end (a deadlock, which ends the case); such networks change the virtual channel on the way, which is not modelled: {remedy}a queue that drops or trims, or another network"
+        );
+        Complaint::new("scheme.queue", message)
+    })
+}
+
+/// Whether paths form circles of links; `None`: the network is too large to tell.
+pub(super) fn form_circles(topology: &Topology) -> Option<bool> {
     // Where addresses alone tell the way, packets go up and then down.
-    let routes = topology.routes()?;
+    let Some(routes) = topology.routes() else { return Some(false) };
     let edges = edges(topology);
     let switches = topology.nodes.len() - topology.hosts as usize;
     if edges.len() * switches > MOST_PAIRS {
@@ -30,13 +41,7 @@ pub(super) fn wait_in_circles(queue: &Specification, topology: &Topology) -> Opt
     for (&edge, &dst) in &edges {
         add_waits(&mut waits, (edge, dst), edges.keys(), (topology, routes));
     }
-    has_circle(waits).then(|| {
-        let remedy = if queue.pfc.is_some() { "write a watchdog, " } else { "write " };
-        let message = format!(
-            "no packet is dropped, and paths of this network form circles of links, so packets may wait for each other without end (a deadlock, which ends the case); such networks change the virtual channel on the way, which is not modelled: {remedy}a queue that drops or trims, or another network"
-        );
-        Complaint::new("scheme.queue", message)
-    })
+    Some(has_circle(waits))
 }
 
 /// The switches that hosts are at, each with one of its hosts.
