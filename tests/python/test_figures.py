@@ -24,7 +24,7 @@ from packetloom.pages.measures import question_of
 from packetloom.pages.network_folding import fold
 from packetloom.pages.one_page import write_one_page
 from packetloom.pages.panels import Curve, Dots, Mark, Panel, Stack, apart, panel_json
-from packetloom.pages.plots import PRINT, Sheet, _legend_above, _printed, draw, plot_panels, save_figure
+from packetloom.pages.plots import PRINT, Sheet, _legend_above, _of_schemes, _printed, draw, plot_panels, save_figure
 from packetloom.pages.server import server
 from packetloom.stats import curves
 from packetloom.stats.curves import style_at
@@ -323,6 +323,14 @@ def test_how_a_figure_is_printed_can_be_chosen(incast: Results, tmp_path: Path) 
         width("none", Sheet(schemes=("UDP",)))
     with pytest.raises(PacketloomError, match="there is no font 'Nonesuch Grotesk' here"):
         width("none", Sheet(font="Nonesuch Grotesk"))
+
+
+def test_a_scheme_whose_name_begins_anothers_is_drawn_alone(tmp_path: Path) -> None:
+    """Choosing "DCQCN" had drawn "DCQCN, windows", too."""
+    curves = [Curve(label, style_at(0), [1, 2], [1.0, 1.0]) for label in ("A", "A, b", "A, load 0.5", "A, b, load 0.5")]
+    panel, known = Panel("", "", "slowdown", curves), {"A", "A, b"}
+    kept = {name: [mark.label for mark in _of_schemes(panel, [name], known).marks] for name in known}  # type: ignore[union-attr]
+    assert kept == {"A": ["A", "A, load 0.5"], "A, b": ["A, b", "A, b, load 0.5"]}
 
 
 PAPER = r"""\documentclass{article}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 import textwrap
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
@@ -27,7 +27,7 @@ from packetloom.common.suggest import meant
 from packetloom.errors import ArgumentError, PacketloomError
 from packetloom.pages.figures import Chart, Choice, chart
 from packetloom.pages.panels import Curve, Dots, HeatMap, Panel, Stack, apart, errors_of, few_values
-from packetloom.stats.curves import SomeResults, Style, style_at
+from packetloom.stats.curves import SomeResults, Style, as_list, style_at
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -128,7 +128,8 @@ def save_figure(
     """
     sheet = sheet or Sheet()
     drawn = _chart(name, results, choices)
-    panels = [_of_schemes(panel, sheet.schemes) for panel in drawn.panels_at(choices)]
+    known = {row.scheme for one in as_list(results) for row in one.rows()}
+    panels = [_of_schemes(panel, sheet.schemes, known) for panel in drawn.panels_at(choices)]
     formats = FigureCanvasBase.get_supported_filetypes()
     if output.suffix.lstrip(".").lower() not in formats:
         raise PacketloomError(
@@ -179,24 +180,29 @@ def _check_font(font: str | None) -> None:
         raise PacketloomError(f"there is no font {font!r} here; there are {', '.join((*GENERIC_FONTS, *near[:8]))}")
 
 
-def _of_schemes(panel: Panel, schemes: Sequence[str]) -> Panel:
+def _of_schemes(panel: Panel, schemes: Sequence[str], known: Collection[str]) -> Panel:
     """Only the marks of these schemes, with whatever sets their variants apart."""
     if not schemes:
         return panel
     labels = [mark.label for mark in panel.marks if isinstance(mark, Curve | Dots)]
     for scheme in schemes:
-        if not any(_is_of(label, scheme) for label in labels):
+        if not any(_is_of(label, scheme, known) for label in labels):
             raise PacketloomError(f"there is no scheme {scheme!r} in this figure; there are {', '.join(labels)}")
     kept = [
         mark
         for mark in panel.marks
-        if not isinstance(mark, Curve | Dots) or any(_is_of(mark.label, scheme) for scheme in schemes)
+        if not isinstance(mark, Curve | Dots) or any(_is_of(mark.label, scheme, known) for scheme in schemes)
     ]
     return replace(panel, marks=kept)
 
 
-def _is_of(label: str, scheme: str) -> bool:
-    return label == scheme or label.startswith((f"{scheme}, ", f"{scheme} ["))
+def _is_of(label: str, scheme: str, known: Collection[str]) -> bool:
+    """Of "DCQCN" and "DCQCN, windows" both begin the second one's labels: a label is of the longest name."""
+
+    def begins_with(name: str) -> bool:
+        return label == name or label.startswith((f"{name}, ", f"{name} ["))
+
+    return begins_with(scheme) and not any(len(name) > len(scheme) and begins_with(name) for name in known)
 
 
 def _height(panel: Panel, width: float) -> float:
