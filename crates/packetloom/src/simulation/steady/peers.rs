@@ -3,7 +3,7 @@
 use super::super::connection_numbers;
 use super::Setting;
 use crate::flow::{Flow, FlowId};
-use crate::routing::{Tracer, path_per_flow};
+use crate::routing::{Tracer, has_choice, path_per_flow};
 use crate::units::{Rate, Time};
 use std::collections::BTreeMap;
 
@@ -21,8 +21,9 @@ enum Step {
 /// on how many flows came before, each stands alone.
 pub fn peers(flows: &[Flow], setting: &Setting) -> Vec<Vec<usize>> {
     let routing = setting.case.scheme.component("routing");
-    let (is_one, is_by_flow_alone) = path_per_flow(&routing, &setting.topology);
-    if !is_one || !is_by_flow_alone && connection_numbers(&setting.case.scheme).matter() {
+    let (is_one, _) = path_per_flow(&routing, &setting.topology);
+    let may_differ = has_choice(&setting.topology) && connection_numbers(&setting.case.scheme).matter();
+    if !is_one || may_differ {
         return (0..flows.len()).map(|nth| vec![nth]).collect();
     }
     let mut tracer = Tracer::new(&setting.topology, &routing, setting.flow_ports.as_ref(), setting.case.seed);
