@@ -1,6 +1,7 @@
 //! How a host chooses among requests, or among grants: in the first rounds those of the flows with the least left,
 //! later any (PimEpoch::handle_all_req, handle_all_grants).
 
+use super::unstable;
 use crate::flow::{FlowId, HostId};
 use crate::random::Stream;
 use crate::units::Time;
@@ -42,6 +43,11 @@ impl Offers {
         self.0.clear();
     }
 
+    /// Brings them into the order in which the authors' simulator takes those of the flows with the least left.
+    pub fn rank(&mut self) {
+        unstable::sort(&mut self.0, |offer| (offer.left, offer.start));
+    }
+
     /// The next one that is taken, with the channels that it gets of those that are free.
     pub fn take(&mut self, by_size: bool, free: &mut Channels, random: &mut Stream) -> Option<Offer> {
         if free.all == 0 || self.0.is_empty() {
@@ -59,7 +65,7 @@ impl Offers {
     }
 
     /// Where that of the flow with the least left is; of equals, that of the earlier flow; of flows that began at one
-    /// time, the offer that came first.
+    /// time, the offer that came first, unless they were ranked.
     fn least(&self) -> usize {
         let rank = |&place: &usize| (self.0[place].left, self.0[place].start);
         (0..self.0.len()).min_by_key(rank).unwrap_or(0)
@@ -94,6 +100,17 @@ mod tests {
     fn of_equals_the_earlier_flow_goes_first() {
         let late = Offer { start: Time(1), ..offer(1, 20, 4, 0) };
         assert_eq!(taken(&[late, offer(2, 20, 4, 0)], true, Channels { all: 4, prompt: 4 }), [(2, 4, 0)]);
+    }
+
+    #[test]
+    fn of_many_equals_the_simulator_takes_another_than_the_first() {
+        let all = Channels { all: 4, prompt: 0 };
+        for (count, first) in [(16, 0), (25, 12)] {
+            let mut offers = Offers((0..count).map(|flow| offer(flow, 69, 4, 0)).collect());
+            offers.rank();
+            let mut random = Stream::new(1, Purpose::Pattern, 0);
+            assert_eq!(offers.take(true, &mut all.clone(), &mut random).map(|offer| offer.flow), Some(first));
+        }
     }
 
     #[test]

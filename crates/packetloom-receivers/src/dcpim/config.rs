@@ -45,8 +45,8 @@ const fn count(
 pub const PARAMS: &[Param] = &[
     param! {
         "variant" = "paper": Holds::Choice(&["paper", "yapsdc"]),
-        "The paper's packets and levels, or those of the authors' simulator. There every data packet is sent at full size, and its class depends on its flow's size in powers of 7 packets rather than on the token. A sender uses its oldest token, unless a later one has both a better level and less left of its flow.",
-        "dcPIM (SIGCOMM 2022); Terabit-Ethernet/dcPIM, simulator/: PimFlow::send, DCExpParams::packet_priority, PimTokenComparator"
+        "The paper's packets and levels, or those of the authors' simulator. There every data packet is sent at full size, and its class depends on its flow's size in powers of 7 packets rather than on the token. A sender uses its oldest token, unless a later one has both a better level and less left of its flow. Of more than 16 equal requests or grants others are taken than those that came first, as its sort is not stable.",
+        "dcPIM (SIGCOMM 2022); Terabit-Ethernet/dcPIM, simulator/: PimFlow::send, DCExpParams::packet_priority, PimTokenComparator, PimEpoch::handle_all_req"
     },
     packet_format::MSS,
     packet_format::HEADER,
@@ -160,6 +160,8 @@ pub struct Config {
     level_by_size: bool,
     /// See [`Outbox`](super::outbox::Outbox).
     pub overtakes_by_both: bool,
+    /// Offers of a sorted round are ranked by a sort that is not stable.
+    pub ranks_unstably: bool,
     /// A sender that takes channels back after their data phase has begun, does so in vain.
     pub releases_late: bool,
     pub channels: u8,
@@ -201,6 +203,7 @@ impl Config {
             all_full: is_simulators,
             level_by_size: is_simulators,
             overtakes_by_both: is_simulators,
+            ranks_unstably: is_simulators,
             releases_late: is_simulators,
             channels,
             sorted_rounds: small(values, "sorted_rounds"),
@@ -293,6 +296,7 @@ pub mod testing {
             all_full: false,
             level_by_size: false,
             overtakes_by_both: false,
+            ranks_unstably: false,
             releases_late: false,
             channels: 4,
             sorted_rounds: 1,

@@ -49,6 +49,11 @@ impl Granter {
         (self.round, Channels { all: free(taken.all), prompt: free(taken.prompt) })
     }
 
+    /// Ranks the requests of the round as the authors' simulator does.
+    pub fn rank(&mut self) {
+        self.requests.rank();
+    }
+
     /// The next grant of the round.
     pub fn grant(&mut self, by_size: bool, free: &mut Channels, random: &mut Stream) -> Option<Offer> {
         let grant = self.requests.take(by_size, free, random);

@@ -8,7 +8,7 @@
 //! | `rounds.rs` | when rounds and data phases are |
 //! | `receiver.rs`, `links.rs` | requests, accepts, tokens over the channels that were taken |
 //! | `sender.rs`, `granter.rs`, `outbox.rs` | grants, and what tokens are used for |
-//! | `choice.rs` | whom a host chooses in a round |
+//! | `choice.rs`, `unstable.rs` | whom a host chooses in a round |
 //! | `incoming.rs`, `inbox.rs`, `outgoing.rs` | a flow at its two ends; what is lost of it |
 //!
 //! Names such as PimEpoch::send_all_req are of the authors' simulator (Terabit-Ethernet/dcPIM, simulator/ext/), where
@@ -30,6 +30,7 @@ mod outgoing;
 mod receiver;
 mod rounds;
 mod sender;
+mod unstable;
 
 use super::{Scheme, Sending};
 use crate::engine::{Context, FlowStatus, Plan, Report, Timer, Transport};

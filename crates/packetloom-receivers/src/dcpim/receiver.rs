@@ -206,6 +206,9 @@ impl Receiver {
         }
         let mut free = self.forming.free(config.channels);
         let by_size = round.nth < config.sorted_rounds;
+        if by_size && config.ranks_unstably {
+            self.grants.rank();
+        }
         while let Some(Offer { flow, peer, left, channels, .. }) =
             self.grants.take(by_size, &mut free, context.random)
         {

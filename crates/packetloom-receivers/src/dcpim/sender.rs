@@ -83,6 +83,9 @@ impl Sender {
             return;
         }
         let by_size = round.nth < config.sorted_rounds;
+        if by_size && config.ranks_unstably {
+            self.granter.rank();
+        }
         while let Some(Offer { flow, peer, left, channels, .. }) =
             self.granter.grant(by_size, &mut free, context.random)
         {
