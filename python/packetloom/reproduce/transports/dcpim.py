@@ -190,8 +190,9 @@ CLAIMS = (
         listed(channels),
         choices=CARRIED,
         explanation=(
-            "Most bytes of web search are in flows of many data phases, which take all channels of their hosts, "
-            "however many there are. That this is the cause was not tested."
+            "Most of web search is in flows of many data phases, which take all channels: alone, flows of 5 MB lose "
+            "1 %. Those of 40 KB lose 31 % on 144 hosts, 2 % on 32, where others wait for their pair "
+            "(`dcpim-channels.toml`)."
         ),
     ),
     Claim(
