@@ -21,9 +21,12 @@ from packetloom.validate.peers.figures import read_table
 from packetloom.validate.peers.flow_lists import P99_NEEDS_FLOWS, SizeRange
 
 FOLDER = "expresspass_ns2"
-# Theirs are one draw of gaps, sizes of credits and paths, or several. Where ours draws as theirs does, flows of draw K
-# are numbered from 1,000,003 (K - 1) on, and libc's `rand` begins with K, both there and by seed K here.
-SEEDS, REPEATED = 20, 40
+# How sizes and gaps of credits are drawn: there by libc's `rand`, which each packet between switches seeds, or, with a
+# line of theirs changed, by a generator that nothing else seeds. The first is repeated here where all flows go to one
+# host (`draws = "libc"`); libc's `rand` begins with K there and by seed K here.
+LIBC, OWN = "fct_ns", "own_ns"
+HOW = {LIBC: "", OWN: ", each credit drawn"}
+LOAD_SEEDS, SEEDS = 20, 4
 LONE_WITHIN, FEW_WITHIN = 0.01, 0.02
 STATISTICS: Mapping[str, Callable[[Sequence[float]], float]] = {
     "mean FCT": fmean,
@@ -90,14 +93,15 @@ SLOW_START = Network("10 Gb/s, alpha 1/16", 10, 4, 8, 2, 4_500, 4_000, NWSIM, "2
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """Some flows on a network."""
+    """Some flows on a network, which were run again and again."""
 
     name: str
     title: str
     network: Network
+    # How many flows there are each time; none of a load, whose draws are columns of the file.
+    flows: int = 0
     quick: bool = True
-    # Its flows go to one host, as lone flows do: what theirs draws follows from the flows.
-    repeats: bool = False
+    draws: tuple[str, ...] = (OWN,)
 
     @property
     def is_lone(self) -> bool:
@@ -105,31 +109,33 @@ class Run:
         return "lone" in self.name
 
     @property
-    def seeds(self) -> int:
-        """How many runs of ours there are. Of lone flows nothing is left to chance."""
-        return 1 if self.is_lone else REPEATED if self.repeats else SEEDS
-
-    @property
     def file(self) -> str:
         """What their simulator measured."""
         return f"{self.name}.csv"
 
+    def seeds(self) -> int:
+        """How many runs of ours there are. Of lone flows nothing is left to chance."""
+        return 1 if self.is_lone else SEEDS if self.flows else LOAD_SEEDS
 
+
+BOTH = (LIBC, OWN)
 RUNS = (
-    Run("100g_lone_rack", "lone flows in a rack", AT_100, repeats=True),
-    Run("100g_lone_x", "lone flows between racks", AT_100, repeats=True),
-    Run("100g_four_in", "four flows of 8 MB to a host, 0.2 ms apart", AT_100, repeats=True),
-    Run("100g_in_small", "two smaller flows beside one of 5 MB to a host", AT_100, repeats=True),
-    Run("100g_two_out", "two flows of 10 MB from a host", AT_100),
-    Run("100g_inc8_x", "incast of 8 flows of 0.5 MB", AT_100, repeats=True),
-    Run("100g_inc50", "incast of 50 flows of 0.1 MB", AT_100, repeats=True),
-    Run("100g_perm32", "each of 32 hosts sends 2 MB to another", AT_100),
-    Run("10g_lone_rack", "lone flows in a rack", AT_10, repeats=True),
-    Run("10g_lone_x", "lone flows between racks", AT_10, repeats=True),
-    Run("10g_two_in", "two flows of 10 MB to a host, 2 ms apart", AT_10, repeats=True),
-    Run("10g_inc8_x", "incast of 8 flows of 0.5 MB", AT_10, repeats=True),
-    Run("10g_perm32", "each of 32 hosts sends 2 MB to another", AT_10),
-    Run("10g_alpha16_two_in", "two flows of 10 MB to a host, 2 ms apart", SLOW_START, repeats=True),
+    Run("100g_lone_rack", "lone flows in a rack", AT_100, 16, draws=(LIBC,)),
+    Run("100g_lone_x", "lone flows between racks", AT_100, 16, draws=(LIBC,)),
+    Run("100g_four_in", "four flows of 8 MB to a host, 0.2 ms apart", AT_100, 4, draws=BOTH),
+    Run("100g_in_small", "two smaller flows beside one of 5 MB to a host", AT_100, 3, draws=BOTH),
+    Run("100g_two_out", "two flows of 10 MB from a host", AT_100, 2),
+    Run("100g_four_out", "four flows of 1 MB from a host", AT_100, 4),
+    Run("100g_three_three", "nine flows of 0.4 MB from three hosts to three", AT_100, 9),
+    Run("100g_inc8_x", "incast of 8 flows of 0.5 MB", AT_100, 8, draws=BOTH),
+    Run("100g_inc50", "incast of 50 flows of 0.1 MB", AT_100, 50, draws=BOTH),
+    Run("100g_perm32", "each of 32 hosts sends 2 MB to another", AT_100, 32),
+    Run("10g_lone_rack", "lone flows in a rack", AT_10, 16, draws=(LIBC,)),
+    Run("10g_lone_x", "lone flows between racks", AT_10, 16, draws=(LIBC,)),
+    Run("10g_two_in", "two flows of 10 MB to a host, 2 ms apart", AT_10, 2, draws=BOTH),
+    Run("10g_inc8_x", "incast of 8 flows of 0.5 MB", AT_10, 8, draws=BOTH),
+    Run("10g_perm32", "each of 32 hosts sends 2 MB to another", AT_10, 32),
+    Run("10g_alpha16_two_in", "two flows of 10 MB to a host, 2 ms apart", SLOW_START, 2, draws=BOTH),
 )
 LOADS = (
     Run("100g_w4_50", "W4 at load 0.5", AT_100, quick=False),
@@ -146,13 +152,13 @@ def expresspass_comparisons() -> list[Check]:
 
 
 def read_run(run: Run) -> pl.DataFrame:
-    """A flow in each row, by start: its ends, size and start, the time that it took, and its credits."""
+    """A flow in each row, by start: its ends, size and start, and the time that it took by each way of drawing."""
     plain = PEERS_FOLDER / FOLDER / run.file
     path = plain if plain.exists() else plain.with_suffix(".csv.gz")
     return read_table(path)
 
 
-def scenario_of(run: Run, folder: Path) -> dict[str, Any]:
+def scenario_of(run: Run, folder: Path, draws: str) -> dict[str, Any]:
     """The scenario of a run; its flows are put into `folder`."""
     path = folder / "flows" / run.file
     try:
@@ -161,19 +167,19 @@ def scenario_of(run: Run, folder: Path) -> dict[str, Any]:
     except OSError as error:
         raise explain_os_error(error, f"{path}: cannot write the flow list") from None
     workload = [{"arrivals": {"kind": "list", "file": str(path.absolute())}}]
-    return run.network.scenario(repeats=run.repeats) | {"workload": workload, "run": {"seeds": run.seeds}}
+    return run.network.scenario(repeats=draws == LIBC) | {"workload": workload, "run": {"seeds": run.seeds()}}
 
 
-def _check(run: Run, rows: Callable[[Run, list[pl.DataFrame]], list[Row]]) -> Check:
+def _check(run: Run, rows: Callable[[Run, str, list[pl.DataFrame]], list[Row]]) -> Check:
     return Check(
         f"expresspass-{run.name}",
-        lambda folder: {"it": scenario_of(run, folder)},
-        lambda results: rows(run, _draws(run, results["it"])),
+        lambda folder: {draws: scenario_of(run, folder, draws) for draws in run.draws},
+        lambda results: [row for draws in run.draws for row in rows(run, draws, _of_seeds(run, results[draws]))],
         quick=run.quick,
     )
 
 
-def _draws(run: Run, results: Results) -> list[pl.DataFrame]:
+def _of_seeds(run: Run, results: Results) -> list[pl.DataFrame]:
     """Their flows with `ours`, once for each seed."""
     theirs = read_run(run)
     parts = results.to_polars("flows").sort("seed", "flow_id").partition_by("seed")
@@ -187,44 +193,50 @@ def _title(run: Run) -> str:
     return f"ExpressPass's ns-2, {run.network.title}, {run.title}"
 
 
-def _row(run: Run, what: str, theirs: Sequence[float], ours: Sequence[float], within: float) -> Row:
-    text, id = f"{_title(run)}: {what}", f"expresspass {run.name} {what}"
+def _row(run: Run, draws: str, what: str, sides: tuple[Sequence[float], Sequence[float]], within: float) -> Row:
+    text, id = f"{_title(run)}{HOW[draws]}: {what}", f"expresspass {run.name}{HOW[draws]} {what}"
     source = f"{FOLDER}/{run.file}"
+    theirs, ours = sides
     if run.is_lone:
         return agreement(id, text, source, theirs[0], ours[0], within)
     return drawn(id, text, source, Draws(tuple(theirs), tuple(ours)), within)
 
 
-def _few(run: Run, draws: list[pl.DataFrame]) -> list[Row]:
+def _few(run: Run, draws: str, of_seeds: list[pl.DataFrame]) -> list[Row]:
     """Of lone flows each one's time, of others' the mean, the first and the last."""
-    theirs = [[float(one) for one in draws[0][name]] for name in draws[0].columns if name.startswith("fct_ns")]
-    ours = [[float(one) for one in draw["ours"]] for draw in draws]
+    theirs, ours = of_seeds[0][draws].to_list(), [part["ours"].to_list() for part in of_seeds]
     if run.is_lone:
         return [
-            _row(run, f"FCT in ns of {size} B", [theirs[0][nth]], [ours[0][nth]], LONE_WITHIN)
-            for nth, size in enumerate(draws[0]["size_bytes"])
+            _row(run, draws, f"FCT in ns of {size} B", ([float(theirs[nth])], [ours[0][nth]]), LONE_WITHIN)
+            for nth, size in enumerate(of_seeds[0]["size_bytes"])
         ]
-    return [_few_row(run, name, theirs, ours) for name in STATISTICS]
+    times = _each_time(run, [theirs]), _each_time(run, ours)
+    made = []
+    for name, statistic in STATISTICS.items():
+        us = [[statistic(once) / 1e3 for once in side] for side in times]
+        made.append(_row(run, draws, f"{name} in us", (us[0], us[1]), FEW_WITHIN))
+    return made
 
 
-def _few_row(run: Run, name: str, theirs: list[list[float]], ours: list[list[float]]) -> Row:
-    us = [[STATISTICS[name](draw) / 1e3 for draw in side] for side in (theirs, ours)]
-    return _row(run, f"{name} in us", us[0], us[1], FEW_WITHIN)
+def _each_time(run: Run, columns: list[list[float]]) -> list[list[float]]:
+    """The flows of each time that they were run."""
+    return [column[at : at + run.flows] for column in columns for at in range(0, len(column), run.flows)]
 
 
-def _load(run: Run, draws: list[pl.DataFrame]) -> list[Row]:
+def _load(run: Run, draws: str, of_seeds: list[pl.DataFrame]) -> list[Row]:
     """Slowdowns by size."""
+    names = [name for name in of_seeds[0].columns if name.startswith(draws)]
     made = []
     for size in SIZES:
         of_size = pl.col("size_bytes").is_between(size.above, size.up_to, closed="right")
-        parts = [draw.filter(of_size) for draw in draws]
+        parts = [part.filter(of_size) for part in of_seeds]
         statistics = [("mean slowdown", _mean, MEAN_WITHIN)]
         if parts[0].height >= P99_NEEDS_FLOWS:
             statistics.append(("p99 of the slowdown", p99, P99_WITHIN))
         for name, statistic, within in statistics:
-            theirs = [statistic(_slowdowns(run, parts[0], "fct_ns"))]
+            theirs = [statistic(_slowdowns(run, parts[0], column)) for column in names]
             ours = [statistic(_slowdowns(run, part, "ours")) for part in parts]
-            made.append(_row(run, f"{name}, {size.name}", theirs, ours, within))
+            made.append(_row(run, draws, f"{name}, {size.name}", (theirs, ours), within))
     return made
 
 
