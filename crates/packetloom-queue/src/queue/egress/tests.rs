@@ -31,6 +31,7 @@ fn codel() -> Values {
     component(
         "codel",
         &[
+            ("variant", Value::Text("rfc8289".to_owned())),
             ("target", us(50)),
             ("interval", us(1_000)),
             ("ecn", Value::Flag(false)),
